@@ -7,6 +7,7 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
+use raddle_trace::unit::{Sibling, Upwards};
 use raddle_trace::{Covered, Gaps, Note, Outcome, Progress};
 
 use crate::context::Context;
@@ -726,6 +727,25 @@ pub trait Divisible {
 
     /// What this part and all others cover together, if each of them is run to its end and says the same.
     fn claim(&self) -> Covered;
+
+    /// Every execution of what is left begins with these decisions.
+    fn prefix(&self) -> Vec<Taken> {
+        Vec::new()
+    }
+
+    /// Of a part whose races reach above it: what it has to say of the points there. It says that once, after it was split.
+    fn upwards(&mut self) -> Upwards {
+        Upwards::default()
+    }
+
+    /// A part that was restored begins with this option of its last point.
+    ///
+    /// # Errors
+    /// If it cannot be.
+    fn begin_with(&mut self, sibling: &Sibling) -> Result<(), Unsupported> {
+        let _ = sibling;
+        Err(Unsupported("begin with one option of a point"))
+    }
 
     /// From now on, runs what opens many parts before what ends soon. What is run in the end is the same.
     fn spread(&mut self) {}

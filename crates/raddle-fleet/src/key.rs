@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 /// Which unit of a run.
 ///
 /// A unit that a search begins with has record 0 and its number; what is left of a unit is named by the tag of the
-/// record that completed it, which no other record has.
+/// record that completed it, which no other record has; what follows from a fold by a number of its own, with the
+/// last index, which no leftover has.
 ///
 /// ```
 /// use raddle_fleet::UnitKey;
@@ -33,6 +34,12 @@ impl UnitKey {
     #[must_use]
     pub fn root(index: u32) -> Self {
         Self { record: 0, index, generation: 0 }
+    }
+
+    /// A unit that follows from what was folded, by a number that says which: the same one whenever that is folded again.
+    #[must_use]
+    pub fn following(number: u64) -> Self {
+        Self { record: number, index: u32::MAX, generation: 0 }
     }
 
     /// The same in another round.

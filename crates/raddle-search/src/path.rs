@@ -17,8 +17,9 @@ use std::fmt;
 use raddle_engine::receive::ActorNews;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Plan, Point, Remarks,
-    Resumable, SearchPart, Strategy, Unsupported,
+    Resumable, SearchPart, Strategy, Taken, Unsupported,
 };
+use raddle_trace::unit::{Sibling, Upwards};
 use raddle_trace::{Covered, Estimate, Progress};
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +35,9 @@ pub struct Path<P> {
     levels: Levels,
     /// The length of the plan of the current execution.
     planned: usize,
+    /// The first point that may change: those before it lead to the part of the search that this is.
+    /// At most `planned` while an execution runs, at most the number of points between two.
+    pub(crate) floor: usize,
 }
 
 impl<P> Path<P> {
@@ -88,9 +92,6 @@ pub struct PathSearch<E: Expansion> {
     pub(crate) expansion: E,
     pub(crate) path: Path<E::Point>,
     stage: Stage,
-    /// The first point that may change: those before it lead to the part of the search that this is.
-    /// At most `planned` while an execution runs, at most the number of points between two.
-    pub(crate) floor: usize,
     /// Whether this is neither a part of a search nor gave parts away.
     pub(crate) whole: bool,
     /// Whether an execution left its plan.
@@ -133,12 +134,11 @@ struct SavedSearch<'a, P: Clone, X> {
 impl<E: Expansion> PathSearch<E> {
     /// A search that has run nothing.
     pub(crate) fn with(expansion: E) -> Self {
-        let path = Path { points: Vec::new(), levels: Levels::default(), planned: 0 };
+        let path = Path { points: Vec::new(), levels: Levels::default(), planned: 0, floor: 0 };
         Self {
             expansion,
             path,
             stage: Stage::Planned,
-            floor: 0,
             whole: true,
             diverged: false,
             stale: true,
@@ -156,10 +156,15 @@ impl<E: Expansion> PathSearch<E> {
         }
     }
 
+    /// Whether the path was run to its end.
+    pub(crate) fn has_run(&self) -> bool {
+        self.stage != Stage::Planned
+    }
+
     /// Takes the next option at the last point that has one left; `false` if there is none.
     fn backtrack(&mut self) -> bool {
         let mut left = self.leaf;
-        while self.path.points.len() > self.floor {
+        while self.path.points.len() > self.path.floor {
             let index = self.path.points.len() - 1;
             self.path.levels.add(left);
             match self.expansion.advance(index, &mut self.path.points[index]) {
@@ -203,7 +208,7 @@ impl<E: Expansion> PathSearch<E> {
     /// The options of each point that may change; none of those before.
     fn children(&self) -> Vec<Option<Children>> {
         let children = self.expansion.children(self.known()).into_iter().enumerate();
-        children.map(|(index, children)| (index >= self.floor).then_some(children)).collect()
+        children.map(|(index, children)| (index >= self.path.floor).then_some(children)).collect()
     }
 
     fn estimate(&self, kind: Kind, children: &[Option<Children>]) -> Option<Estimate> {
@@ -229,11 +234,16 @@ impl<E: Expansion> PathSearch<E> {
         Standing { ended: self.stage == Stage::Last, whole, executions: self.executions }
     }
 
-    /// The state of a part that begins with these points and has run nothing.
-    pub(crate) fn save_part(&self, points: &[E::Point], expansion: Saved<E>) -> Checkpoint {
+    /// The state of a part that begins with these points, of which those from `floor` on may change, and has run nothing.
+    pub(crate) fn save_part(
+        &self,
+        points: &[E::Point],
+        floor: usize,
+        expansion: Saved<E>,
+    ) -> Checkpoint {
         self.write(&SavedSearch {
             stage: Stage::Planned,
-            floor: points.len() as u64,
+            floor: floor as u64,
             whole: false,
             diverged: false,
             executions: 0,
@@ -315,7 +325,7 @@ impl<E: Expansion> Strategy for PathSearch<E> {
         let short = execution.decisions.len() < self.path.planned;
         self.diverged |= short && !execution.outcome.is_cut_off();
         self.expansion.end(&mut self.path, execution);
-        self.floor = self.floor.min(self.path.points.len());
+        self.path.floor = self.path.floor.min(self.path.points.len());
     }
 
     fn covered(&self) -> Covered {
@@ -335,7 +345,7 @@ impl<E: Expansion> Strategy for PathSearch<E> {
     }
 
     fn divisible(&mut self) -> Option<&mut dyn Divisible> {
-        if E::DIVISIBLE { Some(self) } else { None }
+        if self.expansion.is_divisible() { Some(self) } else { None }
     }
 
     fn estimating(&self) -> Option<&dyn Estimating> {
@@ -346,6 +356,21 @@ impl<E: Expansion> Strategy for PathSearch<E> {
 impl<E: Expansion> Divisible for PathSearch<E> {
     fn split(&mut self, n: usize) -> Result<Vec<SearchPart>, Unsupported> {
         E::split(self, n)
+    }
+
+    fn prefix(&self) -> Vec<Taken> {
+        let taken = |point: &E::Point| Taken { option: point.option(), of: point.of() };
+        self.known().iter().take(self.path.floor).map(taken).collect()
+    }
+
+    fn upwards(&mut self) -> Upwards {
+        E::upwards(self)
+    }
+
+    fn begin_with(&mut self, sibling: &Sibling) -> Result<(), Unsupported> {
+        let part = self.stage == Stage::Planned && self.path.floor == self.path.points.len();
+        let last = self.path.points.last_mut().filter(|_| part).ok_or(FOREIGN)?;
+        self.expansion.begin_with(last, sibling)
     }
 
     fn parts(&self) -> usize {
@@ -403,7 +428,7 @@ impl<E: Expansion> Resumable for PathSearch<E> {
         levels.truncate(points.len());
         Ok(self.write(&SavedSearch {
             stage: self.stage,
-            floor: self.floor as u64,
+            floor: self.path.floor as u64,
             whole: self.whole,
             diverged: self.diverged,
             executions: self.executions,
@@ -427,8 +452,8 @@ impl<E: Expansion> Resumable for PathSearch<E> {
         }
         self.expansion.restore(saved.expansion, &saved.points)?;
         let points = saved.points.into_owned();
-        self.path = Path { points, levels: saved.levels, planned: length };
-        (self.stage, self.floor) = (saved.stage, floor);
+        self.path = Path { points, levels: saved.levels, planned: length, floor };
+        self.stage = saved.stage;
         (self.whole, self.diverged) = (saved.whole, saved.diverged);
         (self.executions, self.leaf) = (saved.executions, saved.leaf);
         (self.stale, self.running) = (true, false);

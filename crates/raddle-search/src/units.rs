@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use raddle_engine::observer::{Observer, Paused};
 use raddle_engine::strategy::{Checkpoint, Unsupported};
 use raddle_engine::{Ended, EngineError, Explored, Lap, Pulse, Setup, Stop};
-use raddle_trace::unit::{Bytes, Completed, Quota, TraceSet, Unit, UnitEnd, UnitResult, VERSION};
+use raddle_trace::unit::{
+    Bytes, Completed, Quota, TraceSet, Unit, UnitEnd, UnitResult, Upwards, VERSION,
+};
 use raddle_trace::{
     Band, Carried, Coverage, Covered, Estimate, OrderSet, PairSet, Progress, ReceivesSeen, TaskName,
 };
@@ -99,6 +101,7 @@ struct Ran {
     traces: Option<TraceSet>,
     coverage: Option<Coverage>,
     receives: Option<ReceivesSeen>,
+    upwards: Upwards,
     estimate: Option<Estimate>,
     /// The part of it that is done, if that is known.
     done: Option<f64>,
@@ -123,6 +126,10 @@ pub fn run(
     }
     search
         .adopt(&Checkpoint(unit.state.0.clone()))
+        .and_then(|()| match &unit.sibling {
+            Some(sibling) => search.begin_with(sibling),
+            None => Ok(()),
+        })
         .map_err(|why| UnitError::Unit(format!("the unit {}: {why}", unit.id)))?;
     let mut setup = *setup;
     setup.limits.executions = quota.executions.max(1);
@@ -184,10 +191,11 @@ fn run_here(
     let stopped = matches!(explored.ended, Ended::Executions | Ended::Stopped);
     let claim = search.claim();
     let pieces = if stopped { search.cut(wanted as usize) } else { Ok(Vec::new()) };
+    let upwards = search.upwards();
     let (coverage, traces) =
         (pairs.map(|pairs| pairs.coverage()), traces.map(|traces| traces.set()));
     let receives = receives.map(|receives| receives.seen()).filter(|seen| seen.count.pr.pairs > 0);
-    Ok(Ran { explored, claim, pieces, tasks, traces, coverage, receives, estimate, done })
+    Ok(Ran { explored, claim, pieces, tasks, traces, coverage, receives, upwards, estimate, done })
 }
 
 /// An estimate without what was covered before this run, which had so many executions.
@@ -202,7 +210,18 @@ fn of_this_run(estimate: Estimate, before: f64, executions: u64) -> Estimate {
 
 /// The record of a unit that was run.
 fn completed(unit: &Unit, ran: Ran) -> Result<Completed, UnitError> {
-    let Ran { explored, claim, pieces, tasks, traces, coverage, receives, estimate, done } = ran;
+    let Ran {
+        explored,
+        claim,
+        pieces,
+        tasks,
+        traces,
+        coverage,
+        receives,
+        mut upwards,
+        estimate,
+        done,
+    } = ran;
     let lost = |why| format!("the rest of the unit {} cannot be given back: {why}", unit.id);
     let pieces = pieces.map_err(|why| UnitError::Unit(lost(why)))?;
     let Explored { ended, counts, failure, deaths, assumptions, notes, .. } = explored;
@@ -238,8 +257,15 @@ fn completed(unit: &Unit, ran: Ran) -> Result<Completed, UnitError> {
         share: each,
         state: Bytes(piece.state.0),
         tasks: tasks.clone(),
+        sibling: None,
     };
     let leftovers = pieces.into_iter().enumerate().map(leftover).collect();
+    for request in &mut upwards.requests {
+        (request.line, request.seed) = (unit.line.clone(), unit.seed);
+    }
+    if !upwards.requests.is_empty() {
+        upwards.tasks = tasks;
+    }
     let result = UnitResult {
         version: VERSION,
         unit: unit.id,
@@ -256,6 +282,7 @@ fn completed(unit: &Unit, ran: Ran) -> Result<Completed, UnitError> {
         coverage,
         receives,
         estimate,
+        upwards,
         busy_us: 0,
     };
     Ok(Completed { result, leftovers })

@@ -8,6 +8,12 @@
 //! ([`UnitResult::claim`]). If no unit is open, that is the guarantee, with the weakest of what parts
 //! said; else it is "the first n executions of a search that did not end".
 //!
+//! *Source sets.* Units of [`Method::SourceSets`] open nothing at points above them, because each is above many. They
+//! request it, and here is decided: points are kept as long as an open unit is below them, with what was begun at each in that
+//! order. A request is met if one of its options was begun; else a unit is made of the best, in which all that was begun there
+//! before sleeps. So the tree that is there at the end is one that depth-first search could have run, whatever the order of the
+//! records. [`Fold::opened`] has the new units: they must be in the queue before the fold is kept.
+//!
 //! *Estimates.* A record says what its run covered and what its leftovers should come to. What a search comes to is what was run
 //! and what is left of the units that are open; one of which nothing is known is taken for as large as those that were completed.
 //!
@@ -19,13 +25,15 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::guarantee::{Assumption, Covered, Gaps, SampleBound};
+use crate::hash::{Fnv1a, mix};
 use crate::outcome::{Divergence, Outcome};
 use crate::pairs::Coverage;
 use crate::progress::{Band, Estimate};
 use crate::receives::{ActorReceives, OrderSet, ReceivesSeen};
 use crate::report::{Counts, Failure, Note};
 use crate::unit::{
-    Completed, MAX_EXACT_TRACES, Method, TraceSet, Unit, UnitEnd, UnitId, UnitResult,
+    Begun, Completed, MAX_EXACT_TRACES, Method, Request, Sibling, TraceSet, Unit, UnitEnd, UnitId,
+    UnitResult, Wanted, point_ids,
 };
 
 /// Adds up one search.
@@ -33,6 +41,10 @@ use crate::unit::{
 pub struct Fold {
     /// Units that are to be run.
     open: BTreeMap<UnitId, Open>,
+    /// Points above them, of a search by source sets.
+    points: BTreeMap<u64, Shared>,
+    /// Units that requests opened and that have not been asked for.
+    opened: Vec<Unit>,
     /// What was found so far.
     pub sum: Folded,
 }
@@ -41,8 +53,28 @@ pub struct Fold {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Open {
     share: f64,
+    /// The points above it, if they are shared.
+    above: Vec<u64>,
     /// What it should come to: of the space, and to be run.
     left: Option<(Band, Band)>,
+}
+
+impl Open {
+    fn of(unit: &Unit) -> Self {
+        let above = match unit.method {
+            Method::SourceSets => point_ids(&unit.prefix).collect(),
+            _ => Vec::new(),
+        };
+        Self { share: unit.share, above, left: None }
+    }
+}
+
+/// A point above units.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Shared {
+    /// How many of them are open.
+    open: u64,
+    begun: Vec<Begun>,
 }
 
 /// What the units of a search that were completed came to.
@@ -93,9 +125,8 @@ impl Fold {
     /// A search that consists of these units.
     #[must_use]
     pub fn new(units: &[Unit]) -> Self {
-        let open =
-            units.iter().map(|unit| (unit.id, Open { share: unit.share, left: None })).collect();
-        Self { open, sum: Folded::default() }
+        let open = units.iter().map(|unit| (unit.id, Open::of(unit))).collect();
+        Self { open, points: BTreeMap::new(), opened: Vec::new(), sum: Folded::default() }
     }
 
     /// Whether a unit is still to be run, or runs.
@@ -115,12 +146,35 @@ impl Fold {
         let Some(unit) = self.open.remove(&record.result.unit) else { return false };
         let left: f64 = record.leftovers.iter().map(|unit| unit.share).sum();
         self.sum.share += (unit.share - left).max(0.0);
+        let upwards = &record.result.upwards;
+        for point in &upwards.shared {
+            let shared = Shared { open: 0, begun: point.begun.clone() };
+            self.points.entry(point.id).or_insert(shared);
+        }
+        if let Some((point, known)) = &upwards.learned
+            && let Some(point) = self.points.get_mut(point)
+            && let Some(begun) = point.begun.iter_mut().find(|begun| begun.task == known.task)
+        {
+            begun.steps.clone_from(&known.steps);
+        }
         #[expect(clippy::cast_precision_loss, reason = "estimates have few digits")]
         let part = 1.0 / record.leftovers.len().max(1) as f64;
         let left = record.result.estimate.as_ref().map(Estimate::left);
         let left = left.map(|(space, search)| (space.times(part), search.times(part)));
-        for unit in &record.leftovers {
-            self.open.insert(unit.id, Open { share: unit.share, left });
+        record.leftovers.iter().for_each(|unit| self.add_open(unit, left));
+        for request in &upwards.requests {
+            request.wanted.iter().for_each(|wanted| self.meet(record, request, wanted));
+        }
+        for point in &unit.above {
+            if let Some(shared) = self.points.get_mut(point) {
+                shared.open = shared.open.saturating_sub(1);
+            }
+        }
+        // Nothing is requested of a point below which nothing is open.
+        for point in unit.above.iter().copied().chain(upwards.shared.iter().map(|point| point.id)) {
+            if self.points.get(&point).is_some_and(|shared| shared.open == 0) {
+                self.points.remove(&point);
+            }
         }
         self.sum.add(&record.result, method);
         self.sum.over = self.open.is_empty();
@@ -148,6 +202,71 @@ impl Fold {
     pub fn ended(&self) -> Folded {
         let estimate = if self.sum.over { None } else { self.estimate() };
         Folded { estimate, ..self.sum.clone() }
+    }
+
+    /// The units that requests have opened since this was asked last: they are to be run, too.
+    pub fn opened(&mut self) -> Vec<Unit> {
+        std::mem::take(&mut self.opened)
+    }
+
+    fn add_open(&mut self, unit: &Unit, left: Option<(Band, Band)>) {
+        let open = Open { left, ..Open::of(unit) };
+        for point in &open.above {
+            if let Some(shared) = self.points.get_mut(point) {
+                shared.open += 1;
+            }
+        }
+        self.open.insert(unit.id, open);
+    }
+
+    /// Opens the best option of a request, unless one that meets it was begun.
+    fn meet(&mut self, record: &Completed, request: &Request, wanted: &Wanted) {
+        let Some(id) = point_ids(&request.prefix).last() else { return };
+        let point = self.points.entry(id).or_default();
+        if point.begun.iter().any(|begun| wanted.initials.contains(&begun.task)) {
+            return;
+        }
+        let others = point.begun.iter().map(|begun| begun.task).collect();
+        let asleep = point.begun.iter().flat_map(|begun| begun.steps.iter().cloned()).collect();
+        let sibling = Sibling { task: wanted.best.task, others, asleep };
+        point.begun.push(wanted.best.clone());
+        let mut prefix = request.prefix.clone();
+        if let Some((option, _)) = prefix.last_mut() {
+            *option = wanted.option;
+        }
+        let UnitResult { search, upwards, .. } = &record.result;
+        let unit = Unit {
+            version: crate::unit::VERSION,
+            id: sibling.unit_id(id),
+            generation: 0,
+            search: *search,
+            line: request.line.clone(),
+            method: Method::SourceSets,
+            seed: request.seed,
+            prefix,
+            spare: None,
+            share: 0.0,
+            state: request.state.clone(),
+            tasks: upwards.tasks.clone(),
+            sibling: Some(sibling),
+        };
+        self.add_open(&unit, None);
+        self.opened.push(unit);
+    }
+}
+
+impl Sibling {
+    /// The number of the unit that begins with it at this point. With other siblings it is another part of the search.
+    fn unit_id(&self, point: u64) -> UnitId {
+        let mut hash = Fnv1a::new();
+        for number in self.others.iter().chain([&self.task]) {
+            hash.add(&number.to_le_bytes());
+        }
+        for step in &self.asleep {
+            hash.add(&(step.0.len() as u64).to_le_bytes());
+            hash.add(&step.0);
+        }
+        UnitId(mix(point ^ mix(hash.value())))
     }
 }
 
@@ -511,6 +630,7 @@ impl ActorReceives {
 mod tests {
     use super::*;
     use crate::receives::{Identity, KnownReceive};
+    use crate::unit::{Bytes, SharedPoint};
 
     fn unit(id: u64, share: f64) -> Unit {
         Unit { id: UnitId(id), share, ..Unit::root(0, "dfs", Method::DepthFirst, 1) }
@@ -533,6 +653,7 @@ mod tests {
             coverage: None,
             receives: None,
             estimate: None,
+            upwards: crate::unit::Upwards::default(),
             busy_us: 0,
         };
         Completed { result, leftovers }
@@ -580,6 +701,82 @@ mod tests {
         assert_eq!(Covered::Preemptions(2).and(Covered::Preemptions(2)), Covered::Preemptions(2));
         let part = Covered::Part { executions: 0, preemptions: None };
         assert_eq!(Covered::Preemptions(2).and(Covered::Everything), part);
+    }
+
+    fn begun(task: u32) -> Begun {
+        Begun { task, steps: vec![Bytes(vec![task as u8])] }
+    }
+
+    /// Wants one of these tasks to move at the point after one decision.
+    fn request(initials: &[u32]) -> Request {
+        let wanted =
+            Wanted { initials: initials.to_vec(), best: begun(initials[0]), option: initials[0] };
+        Request {
+            line: "dpor(source)".to_owned(),
+            seed: 1,
+            prefix: vec![(0, 2), (0, 4)],
+            state: Bytes(vec![9]),
+            wanted: vec![wanted],
+        }
+    }
+
+    /// Two units below the point after one decision, at which task 0 moves.
+    fn below_a_point() -> Fold {
+        let below =
+            |id| Unit { method: Method::SourceSets, prefix: vec![(0, 2), (0, 4)], ..unit(id, 0.5) };
+        let mut fold = Fold::new(&[Unit { method: Method::SourceSets, ..unit(1, 1.0) }]);
+        let mut first = record(1, 1, Covered::Equivalence, vec![below(2), below(3)]);
+        let [_, id] = point_ids(&[(0, 2), (0, 4)]).collect::<Vec<_>>()[..] else { panic!() };
+        first.result.upwards.shared = vec![SharedPoint { id, begun: vec![begun(0)] }];
+        assert!(fold.complete(&first, Method::SourceSets));
+        fold
+    }
+
+    fn requesting(unit: u64, requests: Vec<Request>) -> Completed {
+        let mut done = record(unit, 1, Covered::Equivalence, vec![]);
+        done.result.upwards.requests = requests;
+        done
+    }
+
+    #[test]
+    fn what_is_requested_is_opened_once_and_those_before_it_sleep() {
+        let mut fold = below_a_point();
+        let first = requesting(2, vec![request(&[2, 1]), request(&[1, 2]), request(&[0])]);
+        assert!(fold.complete(&first, Method::SourceSets));
+        // The second is met by the first, the third by what was there.
+        let [two] = &fold.opened()[..] else { panic!("one unit") };
+        let asleep = |tasks: &[u8]| tasks.iter().map(|task| Bytes(vec![*task])).collect();
+        let sibling = Sibling { task: 2, others: vec![0], asleep: asleep(&[0]) };
+        assert_eq!((&two.sibling, two.prefix[1]), (&Some(sibling), (2, 4)));
+        assert!(fold.is_open(two.id) && fold.opened().is_empty());
+        assert!(!fold.complete(&first, Method::SourceSets), "a second time it requests nothing");
+        assert!(fold.complete(&requesting(3, vec![request(&[3])]), Method::SourceSets));
+        let [three] = &fold.opened()[..] else { panic!("one unit") };
+        let sibling = Sibling { task: 3, others: vec![0, 2], asleep: asleep(&[0, 2]) };
+        assert_eq!(three.sibling, Some(sibling));
+        assert!(!fold.sum.over);
+        for unit in [two, three] {
+            assert!(fold.complete(&requesting(unit.id.0, vec![]), Method::SourceSets));
+        }
+        assert!(fold.sum.over && fold.points.is_empty(), "nothing is open below the point");
+    }
+
+    #[test]
+    fn what_is_not_known_of_an_option_does_not_sleep_until_it_is_learned() {
+        let mut fold = below_a_point();
+        let mut unknown = request(&[2]);
+        unknown.wanted[0].best.steps.clear();
+        assert!(fold.complete(&requesting(2, vec![unknown, request(&[1])]), Method::SourceSets));
+        let [two, one] = &fold.opened()[..] else { panic!("two units") };
+        let sleepers = |unit: &Unit| unit.sibling.as_ref().map(|sibling| sibling.asleep.len());
+        assert_eq!((sleepers(two), sleepers(one)), (Some(1), Some(1)), "task 0 alone");
+        let mut done = requesting(two.id.0, vec![]);
+        let id = point_ids(&two.prefix).last().expect("it has two points");
+        done.result.upwards.learned = Some((id, begun(2)));
+        assert!(fold.complete(&done, Method::SourceSets));
+        assert!(fold.complete(&requesting(3, vec![request(&[3])]), Method::SourceSets));
+        let [three] = &fold.opened()[..] else { panic!("one unit") };
+        assert_eq!(sleepers(three), Some(3), "tasks 0, 2 and 1");
     }
 
     #[test]

@@ -103,6 +103,9 @@ pub enum Method {
     Frontier,
     /// Sequences of steps that reverse a race, by the form of the optimal reduction that needs no record of others.
     Memoryless,
+    /// Subtrees of source sets. A race that reaches above a subtree is a [`Request`] to the point at which it would be
+    /// reversed.
+    SourceSets,
     /// Blocks of samples, each drawn from a seed of its own.
     Blocks,
     /// The search cannot be cut: one worker at a time runs it.
@@ -143,6 +146,99 @@ pub struct Unit {
     /// The tasks that were known where it was cut, in the order of their numbers: `state` has them by number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<TaskName>,
+    /// Which option of the last point of `state` it begins with, if a request opened it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sibling: Option<Sibling>,
+}
+
+/// An option of a point that is begun after others of the same point.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sibling {
+    /// The task that moves.
+    pub task: u32,
+    /// The tasks that move in the options which were begun before.
+    pub others: Vec<u32>,
+    /// The steps of those of them that are known: they sleep.
+    pub asleep: Vec<Bytes>,
+}
+
+/// A point of the tree of decisions that lies above units, so that none of them may open anything there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedPoint {
+    /// Which: [`point_ids`] of what leads to it.
+    pub id: u64,
+    /// What was opened there, in the order in which the later ones sleep on the earlier.
+    pub begun: Vec<Begun>,
+}
+
+/// An option that was opened at a shared point.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Begun {
+    /// The task that moves.
+    pub task: u32,
+    /// Its step, or more than that, with each of its values; none as long as that is not known, so that it cannot sleep.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Bytes>,
+}
+
+/// What units of source sets say of points above them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Upwards {
+    /// Points that lie above units from now on, with what is left of this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<SharedPoint>,
+    /// What is wanted at points that did before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<Request>,
+    /// At the point with this number: what is known now of an option that was opened there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learned: Option<(u64, Begun)>,
+    /// The tasks by number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<TaskName>,
+}
+
+impl Upwards {
+    /// Whether it says nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.shared.is_empty() && self.requests.is_empty() && self.learned.is_none()
+    }
+}
+
+/// Races that are to be reversed at one point.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// The composition that reads `state`.
+    pub line: String,
+    /// The seed of all that is drawn.
+    pub seed: u64,
+    /// The decisions that lead to the point, and one at it: option, and out of how many.
+    pub prefix: Vec<(u32, u32)>,
+    /// What a strategy goes on from at the point, when it is told with which [`Sibling`].
+    pub state: Bytes,
+    /// One of the options of each of these is to be run.
+    pub wanted: Vec<Wanted>,
+}
+
+/// The options that can begin a sequence which reverses a race: one of them is to be run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wanted {
+    /// The tasks that move, in order.
+    pub initials: Vec<u32>,
+    /// The best of them.
+    pub best: Begun,
+    /// The number of its option at the point.
+    pub option: u32,
+}
+
+/// The number of each point on the way that these decisions are: option, and out of how many. The first has none before it.
+pub fn point_ids(prefix: &[(u32, u32)]) -> impl Iterator<Item = u64> + '_ {
+    prefix.iter().scan(mix(0x706f_696e_7400_0000), |id, (option, of)| {
+        let here = *id;
+        *id = mix(mix(here ^ u64::from(*option)).wrapping_add(u64::from(*of)));
+        Some(here)
+    })
 }
 
 impl Unit {
@@ -162,6 +258,7 @@ impl Unit {
             share: 1.0,
             state: Bytes::default(),
             tasks: Vec::new(),
+            sibling: None,
         }
     }
 }
@@ -469,6 +566,9 @@ pub struct UnitResult {
     /// What this run and its leftovers are estimated to come to, if the strategy knows: what was run before is not in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
+    /// What it says of points above it.
+    #[serde(default, skip_serializing_if = "Upwards::is_empty")]
+    pub upwards: Upwards,
     /// Processor time that the host took for it, in microseconds.
     #[serde(default)]
     pub busy_us: u64,

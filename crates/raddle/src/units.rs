@@ -14,7 +14,8 @@ use raddle_search::units::{self, Heard, UnitError};
 use raddle_search::{ReceiveCoverage, build_unit, unit_method};
 use raddle_trace::fold::Folded;
 use raddle_trace::unit::{
-    Completed, PlannedSearch, Quota, ToJudge, Unit, UnitEnd, UnitId, UnitPlan, UnitResult, VERSION,
+    Completed, PlannedSearch, Quota, ToJudge, Unit, UnitEnd, UnitId, UnitPlan, UnitResult, Upwards,
+    VERSION,
 };
 use raddle_trace::{Failure, Note, Progress, ReceivesSeen, Report};
 
@@ -199,6 +200,7 @@ fn of_report(unit: &Unit, report: Report) -> Completed {
         coverage: None,
         receives: None,
         estimate: None,
+        upwards: Upwards::default(),
         busy_us: 0,
     };
     Completed { result, leftovers: Vec::new() }

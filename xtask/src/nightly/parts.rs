@@ -219,6 +219,27 @@ pub const PARTS: &[Part] = &[
         None,
     ),
     comparison(
+        "units",
+        Tests::Threads,
+        "units::units_run_what_the_whole_runs_however_it_is_cut",
+        (3_000, 250, 2_500),
+        None,
+    ),
+    comparison(
+        "source-units",
+        Tests::Threads,
+        "units::source_sets_in_units_lose_nothing",
+        (12_000, 500, 5_000),
+        None,
+    ),
+    comparison(
+        "units-of-actors",
+        Tests::Actors,
+        "units::actors_are_searched_in_units_as_in_one_piece",
+        (3_000, 250, 5_000),
+        None,
+    ),
+    comparison(
         "saved-states",
         Tests::InActors,
         "states::tests::states_are_searched_in_parts_as_if_nothing_had_happened",

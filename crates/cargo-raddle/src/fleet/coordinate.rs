@@ -13,7 +13,7 @@ use raddle_fleet::{
     Coordinator, Ending, Problem, Queue as _, QueueError, QueuedUnit, Record, UnitKey,
 };
 use raddle_knobs::KNOBS;
-use raddle_trace::unit::{Completed, Unit, UnitPlan};
+use raddle_trace::unit::{Completed, Unit, UnitId, UnitPlan};
 use raddle_trace::{Progress, exit};
 
 use super::Fleet;
@@ -187,9 +187,9 @@ impl Machines<'_> {
         loop {
             let polled = coordinator.poll(&queue, &mut |record| {
                 workers.insert(record.worker.clone());
-                take_up(remote, record);
+                let opened = take_up(remote, record);
                 // A search that follows may have records, too, if a coordinator was here before.
-                remote.roots().iter().map(queued).collect()
+                remote.roots().iter().chain(&opened).map(queued).collect()
             });
             let Some(new) = patient(polled, &mut silent)? else { continue };
             let over = remote.is_over() || coordinator.is_finished();
@@ -241,13 +241,19 @@ fn patient(polled: Result<u64, QueueError>, silent: &mut bool) -> Result<Option<
 
 fn queued(unit: &Unit) -> QueuedUnit {
     let bytes = serde_json::to_vec(unit).unwrap_or_default();
-    QueuedUnit { key: UnitKey::root(unit.search), bytes }
+    let is_root = unit.id == UnitId::root(unit.search);
+    let key = if is_root { UnitKey::root(unit.search) } else { UnitKey::following(unit.id.0) };
+    QueuedUnit { key, bytes }
 }
 
-fn take_up(remote: &Remote, record: &Record) {
+/// Folds a record. Returns the units that it opens.
+fn take_up(remote: &Remote, record: &Record) -> Vec<Unit> {
     let completion = match &record.ending {
         Ending::Done(completion) => completion,
-        Ending::GivenUp { why } => return remote.give_up(why),
+        Ending::GivenUp { why } => {
+            remote.give_up(why);
+            return Vec::new();
+        }
     };
     let read = || -> Result<Completed, serde_json::Error> {
         let leftovers = completion.leftovers.iter().map(|bytes| serde_json::from_slice(bytes));
@@ -258,6 +264,7 @@ fn take_up(remote: &Remote, record: &Record) {
         Ok(completed) => remote.fold(&completed),
         Err(error) => {
             remote.give_up(&format!("what worker {} wrote cannot be read: {error}", record.worker));
+            Vec::new()
         }
     }
 }

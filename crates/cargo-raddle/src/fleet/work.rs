@@ -15,7 +15,7 @@ use raddle_fleet::{
 use raddle_knobs::KNOBS;
 use raddle_trace::events::TestId;
 use raddle_trace::host::Avoid;
-use raddle_trace::unit::{Completed, Order, Quota, Unit, UnitEnd, UnitResult, VERSION};
+use raddle_trace::unit::{Completed, Order, Quota, Unit, UnitEnd, UnitResult, Upwards, VERSION};
 use raddle_trace::{Counts, Covered, Failure, exit};
 
 use super::access::{connect, time, wrong};
@@ -297,6 +297,7 @@ fn ended(unit: &Unit, failure: Failure, deaths: Vec<Failure>) -> Completed {
         coverage: None,
         receives: None,
         estimate: None,
+        upwards: Upwards::default(),
         busy_us: 0,
     };
     Completed { result, leftovers: Vec::new() }

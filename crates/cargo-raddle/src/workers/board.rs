@@ -145,7 +145,7 @@ impl Board {
         let fallbacks = plan.searches.len() as u32;
         for search in fallbacks..2 * fallbacks {
             if self.resume && self.file(search).exists() {
-                let planned = whole(&plan.searches[(search - fallbacks) as usize]);
+                let planned = by_source_sets(&plan.searches[(search - fallbacks) as usize]);
                 begun = begun.and_then(|()| self.begin(&mut state, plan, search, planned));
             }
         }
@@ -177,7 +177,7 @@ impl Board {
             if lane.replaced || !lane.has_gaps() || lane.has_answer() {
                 continue;
             }
-            let (search, planned) = (lane.search + fallbacks, whole(&lane.planned));
+            let (search, planned) = (lane.search + fallbacks, by_source_sets(&lane.planned));
             state.lanes[at].replaced = true;
             if !state.lanes.iter().any(|lane| lane.search == search) {
                 self.begin(state, &plan, search, planned)?;
@@ -441,9 +441,11 @@ impl Board {
     }
 }
 
-/// The same search in one piece, by the reduction that keeps a record.
-fn whole(planned: &PlannedSearch) -> PlannedSearch {
-    PlannedSearch { method: Method::Whole, ..planned.clone() }
+/// The search that sees through what the reduction without a record does not: source sets, whose units request what they want
+/// above them. Wakeup trees cannot be cut.
+fn by_source_sets(planned: &PlannedSearch) -> PlannedSearch {
+    let line = "dpor(source)".to_owned();
+    PlannedSearch { line, method: Method::SourceSets, ..planned.clone() }
 }
 
 impl State {
@@ -517,13 +519,14 @@ impl State {
                 Method::Whole => {
                     let why =
                         plan.searches.get(lane.search as usize).and_then(|one| one.why.clone());
-                    let why = why.unwrap_or_else(|| {
-                        "the test did something that only a reduction with a record of what was tried sees \
-                         through (a timeout, the clock, `is_finished`, a yield, an attempt to send or to receive, actors)"
-                            .to_owned()
-                    });
+                    let why = why.unwrap_or_else(|| "it cannot be cut".to_owned());
                     format!("`{line}` was run by one worker at a time, because {why}")
                 }
+                Method::SourceSets if lane.search as usize >= plan.searches.len() => format!(
+                    "`{line}` was run by {many} in {units} instead of `dpor`, because the test did something that only a \
+                     reduction with a record of what was tried sees through (a timeout, the clock, `is_finished`, a yield, an \
+                     attempt to send or to receive, actors), and wakeup trees cannot be cut"
+                ),
                 Method::Memoryless => format!(
                     "`{line}` was run by {many} in {units}, by the form of the optimal reduction that keeps no \
                      record of what was tried"

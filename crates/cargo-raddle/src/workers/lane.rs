@@ -113,6 +113,8 @@ impl Lane {
                     .map(|bytes| from_bytes(bytes))
                     .collect::<Result<_, _>>()?;
                 lane.fold.complete(&Completed { result, leftovers }, lane.planned.method);
+                // Those that were put before are known.
+                lane.put_opened()?;
             }
         }
         lane.before.executions = lane.fold.sum.counts.executions;
@@ -170,9 +172,20 @@ impl Lane {
             Stored::Recorded(sequence) => {
                 self.folded = sequence;
                 self.fold.complete(record, self.planned.method);
+                self.put_opened()?;
             }
         }
         Ok(())
+    }
+
+    /// Puts the units that requests have opened. What is kept of the fold must not be ahead of that.
+    fn put_opened(&mut self) -> Result<(), String> {
+        let opened = self.fold.opened();
+        if opened.is_empty() {
+            return Ok(());
+        }
+        let units = opened.iter().map(queued).collect::<Result<_, _>>()?;
+        self.queue.put(units).map_err(|error| error.to_string())
     }
 
     /// Keeps what its records came to, if there are many or it is asked to.
@@ -207,6 +220,11 @@ impl Lane {
         };
         self.planned.method == Method::Memoryless && !bounded && gaps.are_of_memoryless()
     }
+}
+
+/// A unit that a request has opened, as a queue has it.
+pub(crate) fn queued(unit: &Unit) -> Result<QueuedUnit, String> {
+    Ok(QueuedUnit { key: UnitKey::following(unit.id.0), bytes: to_bytes(unit)? })
 }
 
 fn to_bytes(value: &impl Serialize) -> Result<Vec<u8>, String> {

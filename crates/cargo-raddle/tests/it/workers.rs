@@ -237,8 +237,8 @@ fn any_number_of_workers_comes_to_the_same() {
         assert_eq!(all[0], all[2], "{name}");
     }
     assert!(notes(&ran[1]["reduced"]).contains("keeps no record"), "{}", notes(&ran[1]["reduced"]));
-    let alone = notes(&ran[1]["a_wait_with_a_timeout"]);
-    assert!(alone.contains("one worker at a time"), "{alone}");
+    let instead = notes(&ran[1]["a_wait_with_a_timeout"]);
+    assert!(instead.contains("`dpor(source)` was run by 2 workers"), "{instead}");
     assert_eq!(files(), [] as [PathBuf; 0], "nothing is left to go on with");
 }
 

@@ -4,9 +4,12 @@
 mod bita;
 mod counts;
 mod explorers;
+#[path = "../../../raddle-threads/tests/reduction/in_units.rs"]
+mod in_units;
 mod prices;
 mod random;
 mod saving;
+mod units;
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};

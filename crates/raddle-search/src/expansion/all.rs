@@ -136,7 +136,11 @@ impl<O: Order> DepthFirst<O> {
     pub(crate) fn below(&self, prefix: &[Taken], spent: u32) -> Checkpoint {
         let points: Vec<Ranked> = prefix.iter().map(|&taken| Ranked::fixed(taken)).collect();
         let (order, used) = (self.expansion.order.state(), Used::default());
-        self.save_part(&points, SavedAll { order, before: spent, given: None, used, cache: None })
+        self.save_part(
+            &points,
+            points.len(),
+            SavedAll { order, before: spent, given: None, used, cache: None },
+        )
     }
 }
 
@@ -167,7 +171,9 @@ impl<O: Order> Expansion for All<O> {
     type Point = Ranked;
     type Saved = SavedAll;
 
-    const DIVISIBLE: bool = true;
+    fn is_divisible(&self) -> bool {
+        true
+    }
 
     fn name(&self) -> String {
         let cache = self.cache.as_ref().map_or(0, |cache| cache.limit());
@@ -287,14 +293,14 @@ impl<O: Order> Expansion for All<O> {
         let known = search.known().len();
         let cost = |points: &[Ranked]| points.iter().map(|point| point.cost()).sum::<u32>();
         let before = search.expansion.before;
-        let mut spent = before + cost(&search.known()[..search.floor.min(known)]);
-        while parts.len() < n && search.floor < known {
-            let floor = search.floor;
+        let mut spent = before + cost(&search.known()[..search.path.floor.min(known)]);
+        while parts.len() < n && search.path.floor < known {
+            let floor = search.path.floor;
             let mut point = search.known()[floor];
             let last = search.expansion.width(floor, point, spent) - 1;
             if last == point.rank() {
                 spent += point.cost();
-                search.floor += 1;
+                search.path.floor += 1;
                 continue;
             }
             search.expansion.given = Some((floor, last));
@@ -305,7 +311,7 @@ impl<O: Order> Expansion for All<O> {
             let order = search.expansion.order.state();
             let used = Used::default();
             let saved = SavedAll { order, before, given: None, used, cache: None };
-            let state = search.save_part(&points, saved);
+            let state = search.save_part(&points, points.len(), saved);
             let taken = |point: &Ranked| Taken { option: point.option(), of: point.of() };
             let spent = before + cost(&points);
             parts.push(SearchPart { prefix: points.iter().map(taken).collect(), state, spent });

@@ -39,19 +39,22 @@
 
 mod guide;
 mod opening;
+mod units;
 mod watch;
 
 use raddle_engine::dependence::Footprint;
 use raddle_engine::happens::History;
 use raddle_engine::op::{Access, TaskId};
 use raddle_engine::strategy::{
-    Choice, Cut, Event, Finished, Needs, Options, Point, Step, Stuck, Unsupported,
+    Choice, Cut, Event, Finished, Needs, Options, Point, SearchPart, Step, Stuck, Unsupported,
 };
+use raddle_trace::unit::{SharedPoint, Sibling, Upwards};
 use raddle_trace::{Covered, Gaps, Outcome, PairCount};
 use serde::{Deserialize, Serialize};
 
 use self::guide::Guide;
 use self::opening::Opener;
+use self::units::AtShared;
 use self::watch::Watch;
 use crate::estimate::{Children, Kind};
 use crate::hapset::{Filter, SavedFilter};
@@ -208,6 +211,11 @@ pub struct Reduced {
     spare: Spare,
     /// Leaves out orders that are not worth a run.
     filter: Option<Box<Filter>>,
+    /// Of a part: what is wanted at points above it.
+    requests: Vec<AtShared>,
+    /// Points that lie above parts since it was split, and the first point that might change before that.
+    shared: Vec<SharedPoint>,
+    entered: Option<usize>,
 }
 
 /// Allocations of nodes that were left.
@@ -291,6 +299,9 @@ impl Reduced {
             blocked: 0,
             spare: Spare::default(),
             filter: None,
+            requests: Vec::new(),
+            shared: Vec::new(),
+            entered: None,
         }
     }
 
@@ -468,7 +479,7 @@ impl Reduced {
     }
 
     /// Opens what the races of the execution ask for.
-    fn open_races(&mut self, path: &mut [Node]) {
+    fn open_races(&mut self, path: &mut [Node], floor: usize) {
         let Self { history, finder, current, filter, .. } = self;
         let mut opener = Opener {
             reduction: self.reduction,
@@ -477,6 +488,8 @@ impl Reduced {
             guide: &self.guide,
             stuck: &current.stuck,
             path,
+            floor,
+            requests: &mut self.requests,
         };
         // Before `find`, which adds the races of new events to the known ones: they are not to be visited twice.
         let again = current.other_value;
@@ -574,7 +587,8 @@ impl Expansion for Reduced {
         }
         // What a limit cuts off is long; what ends its process has shown all that leads to that.
         if !matches!(execution.outcome, Outcome::Limit { .. }) && !self.strayed {
-            self.open_races(path.points_mut());
+            let floor = path.floor;
+            self.open_races(path.points_mut(), floor);
         }
     }
 
@@ -670,6 +684,22 @@ impl Expansion for Reduced {
         self.strayed
     }
 
+    fn is_divisible(&self) -> bool {
+        self.reduction == Reduction::Source && self.filter.is_none()
+    }
+
+    fn split(search: &mut Dpor, n: usize) -> Result<Vec<SearchPart>, Unsupported> {
+        Ok(search.split_source(n))
+    }
+
+    fn upwards(search: &mut Dpor) -> Upwards {
+        search.say_upwards()
+    }
+
+    fn begin_with(&mut self, last: &mut Node, sibling: &Sibling) -> Result<(), Unsupported> {
+        self.begin_with_sibling(last, sibling)
+    }
+
     fn save(&self, path: &[Node]) -> Result<SavedReduction, Unsupported> {
         Ok(SavedReduction {
             gaps: self.gaps,
@@ -702,6 +732,7 @@ impl Expansion for Reduced {
         new.valued = saved.valued;
         new.values_touch_others = saved.values_touch_others;
         new.finder.restore(saved.known);
+        new.take_last(path);
         *self = new;
         Ok(())
     }

@@ -7,12 +7,14 @@ use std::fmt;
 
 use raddle_engine::receive::ActorNews;
 use raddle_engine::strategy::{Cut, Event, Finished, Needs, Point, SearchPart, Unsupported};
+use raddle_trace::unit::{Sibling, Upwards};
 use raddle_trace::{Covered, PairCount};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{Path, PathSearch};
 use crate::estimate::{Children, Kind};
+use crate::state::FOREIGN;
 
 /// A decision of the current path.
 pub trait Decision: Clone + fmt::Debug + Send + Serialize + DeserializeOwned {
@@ -56,9 +58,6 @@ pub trait Expansion: fmt::Debug + Send {
     type Point: Decision;
     /// What a saved search has besides its points.
     type Saved: Serialize + DeserializeOwned;
-
-    /// Whether a search with it can be split.
-    const DIVISIBLE: bool = false;
 
     /// Identifies the composition in saved states: a state of another one is refused.
     fn name(&self) -> String;
@@ -138,6 +137,11 @@ pub trait Expansion: fmt::Debug + Send {
         false
     }
 
+    /// Whether a search with it can be split.
+    fn is_divisible(&self) -> bool {
+        false
+    }
+
     /// Gives away up to `n` parts of a search.
     ///
     /// # Errors
@@ -148,6 +152,24 @@ pub trait Expansion: fmt::Debug + Send {
     {
         let _ = (search, n);
         Err(Unsupported("be split yet"))
+    }
+
+    /// See [`Divisible::upwards`](raddle_engine::strategy::Divisible::upwards).
+    fn upwards(search: &mut PathSearch<Self>) -> Upwards
+    where
+        Self: Sized,
+    {
+        let _ = search;
+        Upwards::default()
+    }
+
+    /// See [`Divisible::begin_with`](raddle_engine::strategy::Divisible::begin_with). `last`: the last point of the path.
+    ///
+    /// # Errors
+    /// If that cannot be.
+    fn begin_with(&mut self, last: &mut Self::Point, sibling: &Sibling) -> Result<(), Unsupported> {
+        let _ = (last, sibling);
+        Err(FOREIGN)
     }
 
     /// What a saved search must have of it. `path`: the points that are saved.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use raddle_engine::strategy::{Checkpoint, Strategy, Taken, Unsupported};
-use raddle_trace::unit::Method;
+use raddle_trace::unit::{Method, Sibling, Upwards};
 use raddle_trace::{Covered, Settings};
 
 use super::recipe::{Opens, Recipe};
@@ -66,7 +66,8 @@ pub struct Piece {
 /// let method = |line: &str| unit_method(line, Environment::from(1)).map(|(method, _)| method);
 /// assert_eq!(method("all best-first(pb)")?, Method::Frontier);
 /// assert_eq!(method("dpor")?, Method::Memoryless);
-/// assert_eq!(method("dpor(source)")?, Method::Whole);
+/// assert_eq!(method("dpor(source)")?, Method::SourceSets);
+/// assert_eq!(method("dpor(classic)")?, Method::Whole);
 /// # Ok::<(), raddle_search::BuildError>(())
 /// ```
 ///
@@ -107,6 +108,7 @@ impl Recipe {
             (Opens::All, None) => (Method::DepthFirst, None),
             (Opens::All, Some(_)) => (Method::Frontier, None),
             (Opens::Reduced(Reduction::Optimal), None) => (Method::Memoryless, None),
+            (Opens::Reduced(Reduction::Source), None) => (Method::SourceSets, None),
             (Opens::Reduced(_) | Opens::Eta, _) => whole("its races reach above every part"),
             (Opens::Filtered(_), _) => whole("what it has learned is of one worker"),
         }
@@ -165,6 +167,25 @@ impl UnitSearch {
         if state.0.is_empty() { Ok(()) } else { self.strategy.restore(state) }
     }
 
+    /// Begins with this option of the last point of the state that it goes on from.
+    ///
+    /// # Errors
+    /// If it cannot be.
+    pub fn begin_with(&mut self, sibling: &Sibling) -> Result<(), Unsupported> {
+        let Some(divisible) = self.strategy.divisible() else {
+            return Err(Unsupported("begin with one option of a point"));
+        };
+        divisible.begin_with(sibling)
+    }
+
+    /// What it has to say of points above it, after it was cut.
+    pub fn upwards(&mut self) -> Upwards {
+        match self.strategy.divisible() {
+            Some(divisible) if self.method == Method::SourceSets => divisible.upwards(),
+            _ => Upwards::default(),
+        }
+    }
+
     /// Into how many parts all that is left could be divided now; 0 if nothing is left. Of a search that cannot be cut, 1.
     pub fn parts(&mut self) -> usize {
         match self.strategy.divisible() {
@@ -216,11 +237,11 @@ impl UnitSearch {
         let parts = divisible.parts();
         let given = if parts <= pieces { parts } else { pieces.saturating_sub(1) };
         let works = if given > 0 { divisible.split(given)? } else { Vec::new() };
-        let rest = divisible.parts() > 0;
+        let rest = (divisible.parts() > 0).then(|| divisible.prefix());
         let mut all: Vec<Piece> =
             works.into_iter().map(|work| piece(work.prefix, work.spent, work.state)).collect();
-        if rest {
-            all.push(piece(Vec::new(), 0, self.strategy.save()?));
+        if let Some(prefix) = rest {
+            all.push(piece(prefix, 0, self.strategy.save()?));
         }
         Ok(all)
     }

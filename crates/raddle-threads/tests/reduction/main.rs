@@ -6,6 +6,7 @@ mod cache;
 mod counts;
 mod explorers;
 mod hapset;
+mod in_units;
 #[cfg(unix)]
 mod isolation;
 mod programs;

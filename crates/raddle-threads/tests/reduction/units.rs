@@ -2,123 +2,18 @@
 //! fresh engines, some twice, they run the same executions and claim the same.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::AtomicU64;
 
-use raddle_engine::observer::Paused;
-use raddle_engine::{Lap, Pulse, Setup, Stop};
+use raddle_search::Memoryless;
 use raddle_search::rng::Rng;
-use raddle_search::units::{self, Heard};
-use raddle_search::{Environment, Memoryless, build_unit, unit_method};
 use raddle_testing::{Sample, figures};
-use raddle_trace::fold::{Fold, Folded};
-use raddle_trace::unit::{Completed, Method, Quota, Unit};
-use raddle_trace::{Covered, Settings};
+use raddle_trace::Covered;
+use raddle_trace::fold::Fold;
+use raddle_trace::unit::{Method, Quota, Unit};
 
+use crate::in_units::{Here, InUnits, in_units, run};
 use crate::random::{Program, execute, program, shrink_while};
 use crate::{exhaustive, is_out_of_reach, search_to_its_end};
-
-/// Wants what is left after a number of executions, in pieces.
-struct Here {
-    after: u64,
-    pieces: u32,
-    ended: AtomicU64,
-}
-
-impl units::Host for Here {
-    fn lap(&self, lap: Lap) -> Stop {
-        self.ended.store(lap.executions, Ordering::Relaxed);
-        Stop::No
-    }
-
-    fn wanted(&self) -> u32 {
-        // Asked before the lap: so many have ended.
-        if self.ended.load(Ordering::Relaxed) >= self.after { self.pieces } else { 0 }
-    }
-
-    fn attach(&self, _: &'static Pulse) {}
-
-    fn between(&self, _: &mut Paused<'_, '_>) {}
-}
-
-/// Runs a unit as a worker would that knows nothing else.
-fn run(unit: &Unit, quota: Quota, here: &Here, settings: Settings, body: &dyn Fn()) -> Completed {
-    // What a worker gets and gives has been text.
-    let text = serde_json::to_string(unit).expect("a unit can be written");
-    let unit: Unit = serde_json::from_str(&text).expect("as it was written");
-    let environment = Environment { seed: unit.seed, settings, ..Environment::default() };
-    let search = build_unit(&unit.line, unit.method, 3_000, environment).expect("a composition");
-    let setup = Setup { keep_going: true, settings, ..Setup::default() };
-    let heard = Heard { traces: Some(usize::MAX), ..Heard::default() };
-    let completed =
-        units::run(search, &unit, quota, &setup, &heard, here, body).expect("a unit can be run");
-    let text = serde_json::to_string(&completed).expect("a record can be written");
-    serde_json::from_str(&text).expect("as it was written")
-}
-
-/// What a search came to that was cut at random.
-struct InUnits {
-    folded: Folded,
-    units: u64,
-    results: BTreeSet<String>,
-}
-
-/// Runs a whole search in units; none if it has more than so many executions.
-fn in_units(
-    line: &str,
-    most: u64,
-    settings: Settings,
-    rng: &mut Rng,
-    program: &dyn Fn() -> String,
-) -> Option<InUnits> {
-    let environment = Environment { seed: 7, settings, ..Environment::default() };
-    let (method, _) = unit_method(line, environment).expect("a composition");
-    let results = Mutex::new(BTreeSet::new());
-    let body = || {
-        let result = program();
-        results.lock().unwrap_or_else(PoisonError::into_inner).insert(result);
-    };
-    let mut open = vec![Unit::root(0, line, method, 7)];
-    let mut fold = Fold::new(&open);
-    let mut done: Vec<Completed> = Vec::new();
-    let mut units = 0;
-    while !open.is_empty() {
-        let unit = open.swap_remove(rng.below(open.len() as u32) as usize);
-        let quota = |rng: &mut Rng| Quota {
-            executions: 1 + u64::from(rng.below(40)),
-            time_ms: 0,
-            pieces: 1 + rng.below(5),
-            spread: rng.below(3) == 0,
-        };
-        let here = |rng: &mut Rng| Here {
-            after: 1 + u64::from(rng.below(30)),
-            pieces: 1 + rng.below(6),
-            ended: AtomicU64::new(0),
-        };
-        units += 1;
-        let record = run(&unit, quota(rng), &here(rng), settings, &body);
-        if rng.below(8) == 0 {
-            // Its worker was given up, and comes back late with another cut.
-            let late = run(&unit, quota(rng), &here(rng), settings, &body);
-            done.push(late);
-        }
-        assert!(fold.complete(&record, unit.method), "its first result counts");
-        open.extend(record.leftovers.iter().cloned());
-        done.push(record);
-        if rng.below(4) == 0 {
-            let again = &done[rng.below(done.len() as u32) as usize];
-            let before = fold.clone();
-            assert!(!fold.complete(again, unit.method), "a second result counts for nothing");
-            assert_eq!(fold, before);
-        }
-        if fold.sum.counts.executions > most {
-            return None;
-        }
-    }
-    assert!(fold.sum.over);
-    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Some(InUnits { folded: fold.sum, units, results })
-}
 
 /// Compares a search in units with the same in one piece; the number of units.
 fn compare(program: &Program, seed: u64, most: u64) -> Option<Result<(u64, bool), String>> {
@@ -195,6 +90,78 @@ fn compare(program: &Program, seed: u64, most: u64) -> Option<Result<(u64, bool)
         }
     }
     Some(Ok((units, claimed)))
+}
+
+/// Executions by source sets: in one piece, how many more in units, and units.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    whole: u64,
+    again: u64,
+    blocked: u64,
+    units: u64,
+}
+
+/// Source sets in units: what is wanted above a unit is requested, so they run what the whole runs. A trace is run again only where
+/// an option did not sleep in another, because what it does was not known yet.
+fn compare_source(program: &Program, seed: u64, most: u64) -> Option<Result<Counted, String>> {
+    let (line, settings) = ("dpor(source)", program.settings());
+    let run = || execute(program);
+    let built = raddle_search::build(line, 7).expect("a composition").strategy;
+    let (whole, covered) = search_to_its_end(built, most, settings, &run)?;
+    let mut rng = Rng::new(seed);
+    let Some(split) = in_units(line, 10 * most, settings, &mut rng, &run) else {
+        return Some(Err(format!("{line}: it does not end in units")));
+    };
+    let InUnits { folded, units, .. } = split;
+    let traces = folded.traces.clone().unwrap_or_default().seen;
+    let claims = folded.covered();
+    if whole.traces != traces || covered.with_executions(0) != claims.with_executions(0) {
+        let (own, theirs) = (traces.len(), whole.traces.len());
+        return Some(Err(format!("{theirs} traces, {covered}; in units {own}, {claims}")));
+    }
+    Some(Ok(Counted {
+        whole: whole.executions,
+        again: folded.counts.executions.saturating_sub(whole.executions),
+        blocked: folded.counts.blocked.saturating_sub(whole.blocked),
+        units,
+    }))
+}
+
+#[test]
+fn source_sets_in_units_lose_nothing() {
+    let sample = Sample::new((300, 300), (12_000, 2_000));
+    let (mut compared, mut skipped, mut sum) = (0, 0, Counted::default());
+    let mut seed = 1_910_000 + sample.from;
+    while compared < sample.programs {
+        let drawn = program(seed);
+        match compare_source(&drawn, seed, sample.most) {
+            None => skipped += 1,
+            Some(Ok(counted)) => {
+                compared += 1;
+                sum.whole += counted.whole;
+                sum.again += counted.again;
+                sum.blocked += counted.blocked;
+                sum.units += counted.units;
+            }
+            Some(Err(how)) => {
+                let differs = |program: &Program| {
+                    matches!(compare_source(program, seed, sample.most), Some(Err(_)))
+                };
+                let small = shrink_while(drawn, differs);
+                panic!("seed {seed}: {how}\n{small:?}");
+            }
+        }
+        seed += 1;
+    }
+    let found = [
+        ("compared", compared),
+        ("skipped", skipped),
+        ("units", sum.units),
+        ("executions", sum.whole),
+        ("run again", sum.again),
+        ("blocked by splitting", sum.blocked),
+    ];
+    figures("source-units", &found);
 }
 
 #[test]

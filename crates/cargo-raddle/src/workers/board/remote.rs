@@ -32,8 +32,8 @@ impl Remote {
         state.lanes.iter().map(root).collect()
     }
 
-    /// Folds what came of a unit.
-    pub(crate) fn fold(&self, record: &Completed) {
+    /// Folds what came of a unit. Returns the units that it opens.
+    pub(crate) fn fold(&self, record: &Completed) -> Vec<Unit> {
         let mut state = self.board.state();
         let found = state.lanes.iter_mut().find(|lane| lane.search == record.result.search);
         let Some(lane) = found else {
@@ -41,10 +41,11 @@ impl Remote {
             state.end(StopReason::Error(format!(
                 "a record is of search {search}, which was not begun"
             )));
-            return;
+            return Vec::new();
         };
         let method = lane.planned.method;
         lane.fold.complete(record, method);
+        let opened = lane.fold.opened();
         if let Err(why) = self.board.advance(&mut state) {
             state.end(StopReason::Error(why));
         }
@@ -52,6 +53,7 @@ impl Remote {
         if run >= state.limit {
             state.end(StopReason::Executions);
         }
+        opened
     }
 
     /// A unit cannot be run, so nothing can be said of the whole.

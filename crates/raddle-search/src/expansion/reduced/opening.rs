@@ -6,6 +6,7 @@ use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::Stuck;
 
 use super::guide::Guide;
+use super::units::{self, AtShared};
 use super::{Node, Reduction, What};
 use crate::races::{Later, Reversal};
 use crate::sleep;
@@ -19,6 +20,9 @@ pub(super) struct Opener<'a> {
     pub(super) guide: &'a Guide,
     pub(super) stuck: &'a [Stuck],
     pub(super) path: &'a mut [Node],
+    /// The first point of the path that may change, and what is wanted at those before it.
+    pub(super) floor: usize,
+    pub(super) requests: &'a mut Vec<AtShared>,
 }
 
 impl Opener<'_> {
@@ -52,7 +56,16 @@ impl Opener<'_> {
         if node.sleep.iter().any(|sleeper| initials.contains(&sleeper.task)) {
             return;
         }
-        node.open_initial(initials, &later);
+        let (reversal, guide) = (&*self.reversal, self.guide);
+        let objects = node.objects;
+        let step = |task| units::first_step(history, guide, reversal, objects, task);
+        if at < self.floor {
+            if let Some(new) = AtShared::new(at, node, initials, &later, step) {
+                units::request(self.requests, new);
+            }
+            return;
+        }
+        node.open_initial(initials, &later, step);
         if self.reduction == Reduction::Classic {
             node.open_racing(&later);
         }
@@ -132,7 +145,13 @@ impl Node {
     }
 
     /// A task that can begin the sequence, unless one that can is opened already; the racing one if it can.
-    fn open_initial(&mut self, initials: &[TaskId], later: &Later) {
+    /// `step`: what that task would do here, if it is known.
+    fn open_initial(
+        &mut self,
+        initials: &[TaskId],
+        later: &Later,
+        step: impl FnOnce(TaskId) -> Option<Footprint>,
+    ) {
         let What::Step { task, options, .. } = &self.what else { return };
         let opened = |who: &TaskId| {
             *who == *task || self.wakeup.iter().any(|branch| branch.step.task == *who)
@@ -144,7 +163,11 @@ impl Node {
         // Any initial is sound. The racing task reverses the race at once, the others only after some steps.
         let racing = |who: &TaskId| later.step.is_some_and(|step| step.task == *who);
         if let Some(task) = can.clone().find(racing).or_else(|| can.next()) {
-            self.wakeup.push(Branch::free(task));
+            let mut branch = Branch::free(task);
+            if let Some(step) = step(task) {
+                branch.step = step;
+            }
+            self.wakeup.push(branch);
         }
     }
 
