@@ -11,6 +11,7 @@ mod choice;
 mod correct;
 mod cost;
 mod curve;
+mod large;
 mod memory;
 mod methods;
 mod runs;
@@ -60,7 +61,7 @@ impl Asked {
         let (budget, seeds, cap) = match (self.quick, self.large) {
             (true, _) => (300, 2, 1),
             (false, false) => (20_000, 10, 20),
-            (false, true) => (200, 2, 5),
+            (false, true) => (5_000, 1, 20),
         };
         Effort {
             size: if self.large { Size::Large } else { Size::Small },
@@ -78,7 +79,11 @@ pub(crate) fn measure(asked: Asked, progress: &dyn Fn(&str)) -> Vec<Part> {
     if wants(What::Table2) || wants(What::Curve) {
         let all = runs::run_all(asked.effort(), progress);
         if wants(What::Table2) {
-            parts.push(shown::claims(&all).into());
+            if asked.large {
+                parts.extend(large::tables(&all).into_iter().map(Part::from));
+            } else {
+                parts.push(shown::claims(&all).into());
+            }
             parts.extend(table2::tables(&all).into_iter().map(Part::from));
             if !asked.large {
                 parts.push(shown::longer(&all, progress).into());

@@ -25,7 +25,8 @@ pub(crate) fn curve(all: &Runs) -> Part {
     };
     table.header.insert(0, "strategy".to_owned());
     table.header.push(String::new());
-    for (nth, column) in COLUMNS.iter().enumerate() {
+    let run = |nth: &usize| all.bugs.iter().all(|bug| bug.was_run(*nth));
+    for (nth, column) in COLUMNS.iter().enumerate().filter(|(nth, _)| run(nth)) {
         let mut row = vec![format!("`{}`", column.strategy)];
         row.extend(budgets.iter().map(|budget| {
             let text = format!("{:.1}", found_within(all, nth, *budget));

@@ -48,38 +48,46 @@ pub(crate) struct Column {
     pub(crate) strategy: &'static str,
     /// Whether another seed is another search.
     pub(crate) draws: bool,
+    /// Whether it is also run with the large arguments, which take minutes for each column.
+    pub(crate) large: bool,
 }
 
 const fn column(family: Family, name: &'static str, strategy: &'static str) -> Column {
-    Column { family, name, strategy, draws: false }
+    Column { family, name, strategy, draws: false, large: false }
 }
 
 const fn drawn(family: Family, name: &'static str, strategy: &'static str) -> Column {
-    Column { family, name, strategy, draws: true }
+    Column { family, name, strategy, draws: true, large: false }
+}
+
+const fn large(column: Column) -> Column {
+    Column { large: true, ..column }
 }
 
 /// What a portfolio is asked for by.
 pub(crate) const PORTFOLIO: &str = "portfolio";
 
 /// All strategies: those of table 2, then what else there is.
-pub(crate) const COLUMNS: [Column; 17] = [
-    column(Family::Reduced, "DF", "dpor(classic)"),
+pub(crate) const COLUMNS: [Column; 19] = [
+    large(column(Family::Reduced, "DF", "dpor(classic)")),
     column(Family::Reduced, "BF(pb)", "dpor(classic) best-first(pb)"),
-    column(Family::Reduced, "BF(mdpor,pb)", "dpor(classic) best-first(mdpor, pb)"),
+    large(column(Family::Reduced, "BF(mdpor,pb)", "dpor(classic) best-first(mdpor, pb)")),
     drawn(Family::Reduced, "BF(rand)", "dpor(classic) best-first(rand)"),
     column(Family::Bounded, "DF", "dfs preemptions(2)"),
     column(Family::Bounded, "BF(ss,dpor)", "all best-first(ss, dpor) preemptions(2)"),
-    column(Family::Bounded, "BF(ss,mdpor)", "all best-first(ss, mdpor) preemptions(2)"),
+    large(column(Family::Bounded, "BF(ss,mdpor)", "all best-first(ss, mdpor) preemptions(2)")),
     drawn(Family::Bounded, "BF(rand)", "all best-first(rand) preemptions(2)"),
     drawn(Family::Others, "random", "random"),
     drawn(Family::Others, "pct(3)", "pct(3)"),
-    drawn(Family::Others, "pos", "pos"),
+    large(drawn(Family::Others, "pos", "pos")),
     drawn(Family::Others, "surw", "surw"),
     column(Family::Others, "dpor", "dpor"),
     column(Family::Others, "dpor(source) BF(pb)", "dpor(source) best-first(pb)"),
     column(Family::Others, "dpor(source) BF(mdpor,pb)", "dpor(source) best-first(mdpor, pb)"),
     column(Family::Others, "BF(mdpor,departures)", "dpor(classic) best-first(mdpor, departures)"),
-    drawn(Family::Others, PORTFOLIO, PORTFOLIO),
+    large(column(Family::Others, "BF(rare)", "dpor(classic) best-first(rare)")),
+    large(drawn(Family::Others, "BF(rare), mixed", "dpor(classic) best-first(rare) mixed")),
+    large(drawn(Family::Others, PORTFOLIO, PORTFOLIO)),
 ];
 
 /// How a run ended.
@@ -129,6 +137,11 @@ impl Bug {
         kind(self.program.expected)
     }
 
+    /// Whether a column was run.
+    pub(crate) fn was_run(&self, column: usize) -> bool {
+        !self.tries[column].is_empty()
+    }
+
     /// The run of this column with the nth seed.
     pub(crate) fn try_at(&self, column: usize, seed: usize) -> Try {
         let tries = &self.tries[column];
@@ -167,7 +180,11 @@ pub(crate) fn run_all(effort: Effort, progress: &dyn Fn(&str)) -> Runs {
     let run = |(nth, program): (usize, &&'static Program)| {
         progress(&format!("{} of {}: {}", nth + 1, all.len(), program.name));
         let tries = COLUMNS.iter().map(|column| {
-            let seeds = if column.draws { effort.seeds } else { 1 };
+            let seeds = match (effort.size, column.draws) {
+                (Size::Large, _) if !column.large => 0,
+                (_, true) => effort.seeds,
+                (_, false) => 1,
+            };
             (1..=seeds).map(|seed| run(program, column.strategy, seed, effort)).collect()
         });
         Bug { program, tries: tries.collect() }
@@ -205,7 +222,7 @@ fn by_engine(
     let setup = Setup { limits, ..Setup::default() };
     let begin = cpu_time();
     let mut lap = |lap: Lap| {
-        let looks = lap.executions.is_multiple_of(256) && lap.steps == 0;
+        let looks = lap.executions.is_multiple_of(16) && lap.steps == 0;
         let over = looks && cpu_time().saturating_sub(begin) > effort.cap;
         if over { Stop::Search } else { Stop::No }
     };

@@ -28,12 +28,17 @@ fn size(all: &Runs) -> &'static str {
     }
 }
 
-fn of_family(family: Family) -> impl Iterator<Item = (usize, &'static Column)> {
-    COLUMNS.iter().enumerate().filter(move |(_, column)| column.family == family)
+/// The columns that were run.
+fn columns(all: &Runs) -> impl Iterator<Item = (usize, &'static Column)> {
+    COLUMNS.iter().enumerate().filter(|(nth, _)| all.bugs.iter().all(|bug| bug.was_run(*nth)))
+}
+
+fn of_family(all: &Runs, family: Family) -> impl Iterator<Item = (usize, &'static Column)> {
+    columns(all).filter(move |(_, column)| column.family == family)
 }
 
 fn bug_by_bug(all: &Runs, family: Family, name: &str) -> Table {
-    let names = of_family(family).map(|(_, column)| column.name.to_owned());
+    let names = of_family(all, family).map(|(_, column)| column.name.to_owned());
     let mut table = Table {
         title: format!("Table 2: executions and CPU time to each bug; {name}; {}", size(all)),
         header: names.collect(),
@@ -43,12 +48,12 @@ fn bug_by_bug(all: &Runs, family: Family, name: &str) -> Table {
     table.header.push("kind".to_owned());
     for bug in &all.bugs {
         let mut row = vec![bug.program.name.to_owned()];
-        row.extend(of_family(family).map(|(nth, _)| cell(&bug.tries[nth])));
+        row.extend(of_family(all, family).map(|(nth, _)| cell(&bug.tries[nth])));
         row.push(bug.kind().to_owned());
         table.rows.push(row);
         table
             .comparisons
-            .extend(of_family(family).map(|(nth, column)| comparison(bug, nth, column)));
+            .extend(of_family(all, family).map(|(nth, column)| comparison(bug, nth, column)));
     }
     table.notes.push(legend(all));
     table
@@ -122,7 +127,7 @@ fn totals(all: &Runs) -> Table {
         ..Table::default()
     };
     let mut others = Vec::new();
-    for (nth, column) in COLUMNS.iter().enumerate() {
+    for (nth, column) in columns(all) {
         let seeds = all.bugs.first().map_or(1, |bug| bug.tries[nth].len());
         let mut row = vec![format!("`{}`", column.strategy)];
         row.push(found_by(all.bugs.iter(), nth));

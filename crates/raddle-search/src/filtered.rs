@@ -4,7 +4,7 @@ use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Estimating, Event, Finished, Needs, Plan, Point, Remarks, Resumable,
     Strategy, Unsupported,
 };
-use raddle_trace::{Covered, PairSet, Progress};
+use raddle_trace::{Covered, Note, PairSet, Progress};
 
 use crate::bound::Bound;
 use crate::expansion::raced::Raced;
@@ -27,6 +27,40 @@ pub enum Alternatives {
     Preemptions(u32),
 }
 
+/// How many calls tell statements apart once those that were asked for do not any more.
+const DEEP: u8 = 16;
+
+/// By what a search that widens tells orders apart, from coarse to fine. Each begins anew, with nothing learned: an
+/// order that was left out may lead to executions in which others are new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Width {
+    /// By statements, as it was asked for.
+    Asked,
+    /// By more of the calls that led to them.
+    Calls,
+    /// By the tasks that take them, too.
+    Tasks,
+    /// Nothing is left out.
+    All,
+}
+
+impl Width {
+    const EACH: [Self; 4] = [Self::Asked, Self::Calls, Self::Tasks, Self::All];
+
+    fn wider(self) -> Option<Self> {
+        Self::EACH.get(self as usize + 1).copied()
+    }
+
+    fn line(self) -> &'static str {
+        match self {
+            Self::Asked => "by statements as asked for",
+            Self::Calls => "by statements with 16 calls",
+            Self::Tasks => "by statements of each task",
+            Self::All => "with nothing left out",
+        }
+    }
+}
+
 #[derive(Debug)]
 enum Inner {
     Dpor(Box<Dpor>),
@@ -47,6 +81,11 @@ pub struct HapSet {
     metric: Metric,
     calls: u8,
     lenient: bool,
+    /// Whether it goes on when nothing is left that would show a new order, telling more orders apart.
+    widens: bool,
+    width: Width,
+    /// The executions of each width that has ended.
+    ended: Vec<u64>,
     inner: Inner,
     random: Random,
     /// Executions that are drawn first.
@@ -74,6 +113,9 @@ impl HapSet {
             metric,
             calls,
             lenient: false,
+            widens: false,
+            width: Width::Asked,
+            ended: Vec::new(),
             inner: inner(over, Filter::new(metric, calls)),
             random: Random::new(0),
             train: 0,
@@ -84,9 +126,57 @@ impl HapSet {
 
     /// With a filter of its own settings.
     fn renewed(mut self) -> Self {
-        let filter = Filter::new(self.metric, self.calls);
-        self.inner = inner(self.over, if self.lenient { filter.lenient() } else { filter });
+        self.inner = inner(self.over, self.new_filter());
         self
+    }
+
+    fn new_filter(&self) -> Filter {
+        if !self.widens {
+            let filter = Filter::new(self.metric, self.calls);
+            return if self.lenient { filter.lenient() } else { filter };
+        }
+        // The engine is asked once how many calls to say, before the first execution.
+        let filter = Filter::new(self.metric, DEEP.max(self.calls));
+        let filter = filter.after(self.ended.iter().sum());
+        match self.width {
+            Width::Asked => filter.of_calls(self.calls),
+            Width::Calls => filter,
+            Width::Tasks => filter.by_task(),
+            Width::All => filter.whole(),
+        }
+    }
+
+    /// When nothing is left that would show a new order, goes on by more calls, then by tasks, then without leaving
+    /// anything out, and claims what that covers. Beside [`Alternatives::Dpor`]; others stay as they are.
+    #[must_use]
+    pub fn widening(self) -> Self {
+        let widens = self.over == Alternatives::Dpor && !self.lenient;
+        Self { widens, ..self }.renewed()
+    }
+
+    /// Goes on with the next width, if there is one and something was left out.
+    fn widen(&mut self) -> bool {
+        let ended = matches!(self.strategy_ref().covered(), Covered::Guided { ended: true, .. });
+        let Some(wider) = self.width.wider().filter(|_| self.widens && ended) else { return false };
+        if !self.filter().has_pruned() {
+            return false;
+        }
+        let before: u64 = self.ended.iter().sum();
+        self.ended.push(self.filter().executions() - before);
+        self.width = wider;
+        self.inner = inner(self.over, self.new_filter());
+        true
+    }
+
+    /// How far it has widened.
+    fn widths(&self) -> Option<Note> {
+        let each = |(width, executions): (Width, &u64)| format!("{} {executions}", width.line());
+        let each: Vec<_> = Width::EACH.into_iter().zip(&self.ended).map(each).collect();
+        let (last, so_far) = (self.width.line(), each.join(", "));
+        let text = format!(
+            "orders were told apart step by step, each with its executions: {so_far}, then {last}"
+        );
+        (!self.ended.is_empty()).then_some(Note::Text { text })
     }
 
     /// Tells statements apart by so many of the innermost calls.
@@ -128,7 +218,9 @@ impl HapSet {
         };
         let calls = (self.calls != usual).then(|| format!(", calls({})", self.calls));
         let train = (self.train > 0).then(|| format!(", train({})", self.train));
-        format!("{name}({over}{}{})", calls.unwrap_or_default(), train.unwrap_or_default())
+        let (calls, train) = (calls.unwrap_or_default(), train.unwrap_or_default());
+        let widens = if self.widens { ", widen" } else { "" };
+        format!("{name}({over}{calls}{train}{widens})")
     }
 
     fn filter(&self) -> &Filter {
@@ -187,7 +279,8 @@ impl Strategy for HapSet {
             plan.memoryless = false;
             return goes_on;
         }
-        self.strategy().begin(plan)
+        // A width that has just begun has its first execution to run.
+        self.strategy().begin(plan) || self.widen() && self.strategy().begin(plan)
     }
 
     fn decide(&mut self, point: &Point<'_>) -> Answer {
@@ -218,7 +311,9 @@ impl Strategy for HapSet {
     }
 
     fn remarks(&self) -> Remarks {
-        self.strategy_ref().remarks()
+        let mut remarks = self.strategy_ref().remarks();
+        remarks.notes.extend(self.widths());
+        remarks
     }
 
     fn resumable(&mut self) -> Option<&mut dyn Resumable> {
@@ -245,6 +340,10 @@ impl Resumable for HapSet {
         let mut writer = Writer::new(NAME);
         writer.text(&self.name());
         writer.number(self.trained);
+        if self.widens {
+            writer.number(self.ended.len() as u64);
+            self.ended.iter().for_each(|executions| writer.number(*executions));
+        }
         writer.bytes(&self.random.save()?.0);
         writer.bytes(&self.strategy().save()?.0);
         Ok(writer.finish())
@@ -254,6 +353,11 @@ impl Resumable for HapSet {
         let mut reader = Reader::new(state, NAME)?;
         reader.expect_text(&self.name())?;
         let trained = reader.number()?;
+        let mut ended = Vec::new();
+        if self.widens {
+            ended = (0..reader.length()?).map(|_| reader.number()).collect::<Result<_, _>>()?;
+        }
+        let width = *Width::EACH.get(ended.len()).ok_or(FOREIGN)?;
         let random = Checkpoint(reader.bytes()?.to_vec());
         let inner = Checkpoint(reader.bytes()?.to_vec());
         reader.finish()?;
@@ -262,6 +366,10 @@ impl Resumable for HapSet {
         }
         let mut drawing = self.random.clone();
         drawing.restore(&random)?;
+        if width != self.width {
+            (self.width, self.ended) = (width, ended);
+            self.inner = self::inner(self.over, self.new_filter());
+        }
         self.strategy().restore(&inner)?;
         (self.random, self.trained, self.training) = (drawing, trained, false);
         Ok(())

@@ -2,7 +2,8 @@
 //!
 //! A search runs every new execution along its default order and takes the other options later, so
 //! the order says which executions come first, and what a bound counts from. Each order here but
-//! [`AnyTask`] and those by a delaying explorer is a pure function of the point. An explorer
+//! those that draw ([`AnyTask`], [`ByRaces`], [`Mixed`]) and those by a delaying explorer is a pure function of the
+//! point. An explorer
 //! ([`Tracker`]) has a state of any size and ranks all options: what an option costs is the number of delays
 //! that reach it.
 
@@ -11,6 +12,7 @@ use std::fmt;
 use raddle_engine::strategy::{Options, Point};
 
 use crate::explorers::Tracker;
+use crate::priorities::Priorities;
 use crate::rng::Rng;
 
 /// Picks the option that a search takes first at a point between tasks.
@@ -26,6 +28,17 @@ pub trait Order: Send + fmt::Debug {
 
     /// The default option, below the point's arity.
     fn next(&mut self, point: &Point<'_>) -> u32;
+
+    /// The default option of a reduction, which may take only some: what sleeps is covered elsewhere. None if it may
+    /// take none.
+    fn next_of(&mut self, point: &Point<'_>, may: &dyn Fn(u32) -> bool) -> Option<u32> {
+        // As the depth-first reductions do.
+        let running = point.running_option().filter(|option| may(*option));
+        running.or_else(|| (0..point.arity()).find(|option| may(*option)))
+    }
+
+    /// An execution begins.
+    fn begin(&mut self) {}
 
     /// The explorer that it goes by, if it does. Then the search has it begin with every execution, hear all
     /// events, and pass the points that the plan answers.
@@ -121,12 +134,137 @@ impl Order for AnyTask {
         self.rng.below(point.arity())
     }
 
+    fn next_of(&mut self, point: &Point<'_>, may: &dyn Fn(u32) -> bool) -> Option<u32> {
+        let n = (0..point.arity()).filter(|option| may(*option)).count() as u32;
+        let nth = (n > 0).then(|| self.rng.below(n))?;
+        (0..point.arity()).filter(|option| may(*option)).nth(nth as usize)
+    }
+
     fn state(&self) -> u64 {
         self.rng.state()
     }
 
     fn set_state(&mut self, state: u64) {
         self.rng = Rng::from_state(state);
+    }
+}
+
+/// The op of highest random priority, drawn anew after each race, as `pos.rs` samples.
+///
+/// What it took is part of the search that asked, so every execution is still run once.
+#[derive(Clone, Debug)]
+pub struct ByRaces {
+    rng: Rng,
+    priorities: Priorities,
+}
+
+impl ByRaces {
+    /// Draws from this seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self { rng: Rng::new(seed), priorities: Priorities::default() }
+    }
+}
+
+impl Order for ByRaces {
+    fn name(&self) -> String {
+        "pos".to_owned()
+    }
+
+    fn preempts(&self) -> bool {
+        true
+    }
+
+    fn begin(&mut self) {
+        // Between executions there is nothing to keep but what is drawn next.
+        self.priorities.clear();
+    }
+
+    fn next(&mut self, point: &Point<'_>) -> u32 {
+        self.next_of(point, &|_| true).unwrap_or(0)
+    }
+
+    fn next_of(&mut self, point: &Point<'_>, may: &dyn Fn(u32) -> bool) -> Option<u32> {
+        let Options::Schedule(choices) = point.options else { return Some(0) };
+        // What moved last has another op now. Of steps between two points an order does not hear; their tasks keep what
+        // they drew, which is a draw as good as another.
+        self.priorities.forget(point.last);
+        let (mut best, mut highest) = (None, 0);
+        for (option, choice) in (0..).zip(choices) {
+            let priority = self.priorities.of(choice.task, &mut self.rng);
+            if priority > highest && may(option) {
+                (best, highest) = (Some(option), priority);
+            }
+        }
+        let task = choices[best? as usize].task;
+        self.priorities.forget_races(task, point);
+        self.priorities.forget(task);
+        best
+    }
+
+    fn state(&self) -> u64 {
+        self.rng.state()
+    }
+
+    fn set_state(&mut self, state: u64) {
+        self.rng = Rng::from_state(state);
+        self.priorities.clear();
+    }
+}
+
+/// Executions take turns: one as [`ByRaces`], the next without preemption.
+///
+/// Without preemption tasks hardly meet, and what needs many switches is far from any execution; at random they meet
+/// everywhere, and what needs one task to go far alone is. A search that has both finds what is near either.
+#[derive(Clone, Debug)]
+pub struct Mixed {
+    seed: u64,
+    executions: u64,
+    by_races: ByRaces,
+}
+
+impl Mixed {
+    /// Draws from this seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self { seed, executions: 0, by_races: ByRaces::new(seed) }
+    }
+}
+
+impl Order for Mixed {
+    fn name(&self) -> String {
+        "mixed".to_owned()
+    }
+
+    fn preempts(&self) -> bool {
+        true
+    }
+
+    fn begin(&mut self) {
+        // Each draws from a seed of its own, so that their number is all that a saved search needs.
+        self.executions = self.executions.wrapping_add(1);
+        let spread = self.executions.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.by_races = ByRaces::new(self.seed ^ spread);
+    }
+
+    fn next(&mut self, point: &Point<'_>) -> u32 {
+        if self.executions % 2 == 1 { self.by_races.next(point) } else { NonPreemptive.next(point) }
+    }
+
+    fn next_of(&mut self, point: &Point<'_>, may: &dyn Fn(u32) -> bool) -> Option<u32> {
+        if self.executions % 2 == 1 {
+            self.by_races.next_of(point, may)
+        } else {
+            NonPreemptive.next_of(point, may)
+        }
+    }
+
+    fn state(&self) -> u64 {
+        self.executions
+    }
+
+    fn set_state(&mut self, state: u64) {
+        self.executions = state;
     }
 }
 
@@ -140,6 +278,10 @@ pub enum StockOrder {
     TakeTurns,
     /// See [`AnyTask`].
     AnyTask(AnyTask),
+    /// See [`ByRaces`].
+    ByRaces(ByRaces),
+    /// See [`Mixed`].
+    Mixed(Mixed),
     /// By an explorer.
     Explorer(Box<Tracker>),
 }
@@ -160,6 +302,8 @@ impl Order for StockOrder {
             Self::NonPreemptive => NonPreemptive.name(),
             Self::TakeTurns => TakeTurns.name(),
             Self::AnyTask(order) => order.name(),
+            Self::ByRaces(order) => order.name(),
+            Self::Mixed(order) => order.name(),
             Self::Explorer(tracker) => tracker.name().to_owned(),
         }
     }
@@ -174,8 +318,29 @@ impl Order for StockOrder {
             Self::NonPreemptive => NonPreemptive.next(point),
             Self::TakeTurns => TakeTurns.next(point),
             Self::AnyTask(order) => order.next(point),
+            Self::ByRaces(order) => order.next(point),
+            Self::Mixed(order) => order.next(point),
             // An explorer in trouble ends the search; until then any option will do.
             Self::Explorer(tracker) => tracker.rank(point).unwrap_or(0),
+        }
+    }
+
+    fn next_of(&mut self, point: &Point<'_>, may: &dyn Fn(u32) -> bool) -> Option<u32> {
+        match self {
+            Self::AnyTask(order) => order.next_of(point, may),
+            Self::ByRaces(order) => order.next_of(point, may),
+            Self::Mixed(order) => order.next_of(point, may),
+            Self::NonPreemptive | Self::TakeTurns | Self::Explorer(_) => {
+                NonPreemptive.next_of(point, may)
+            }
+        }
+    }
+
+    fn begin(&mut self) {
+        match self {
+            Self::ByRaces(order) => order.begin(),
+            Self::Mixed(order) => order.begin(),
+            Self::NonPreemptive | Self::TakeTurns | Self::AnyTask(_) | Self::Explorer(_) => {}
         }
     }
 
@@ -200,13 +365,18 @@ impl Order for StockOrder {
     fn state(&self) -> u64 {
         match self {
             Self::AnyTask(order) => order.state(),
+            Self::ByRaces(order) => order.state(),
+            Self::Mixed(order) => order.state(),
             Self::NonPreemptive | Self::TakeTurns | Self::Explorer(_) => 0,
         }
     }
 
     fn set_state(&mut self, state: u64) {
-        if let Self::AnyTask(order) = self {
-            order.set_state(state);
+        match self {
+            Self::AnyTask(order) => order.set_state(state),
+            Self::ByRaces(order) => order.set_state(state),
+            Self::Mixed(order) => order.set_state(state),
+            Self::NonPreemptive | Self::TakeTurns | Self::Explorer(_) => {}
         }
     }
 }
@@ -235,6 +405,10 @@ mod tests {
     use crate::toy::Nothing;
 
     fn next(mut order: impl Order, tasks: &[u32], last: u32, running: Option<u32>) -> u32 {
+        take(&mut order, tasks, last, running)
+    }
+
+    fn take(order: &mut dyn Order, tasks: &[u32], last: u32, running: Option<u32>) -> u32 {
         let choices: Vec<_> = tasks.iter().map(|&task| Choice { task: TaskId(task) }).collect();
         order.next(&Point {
             index: 0,
@@ -244,6 +418,44 @@ mod tests {
             objects: 0,
             pending: &Nothing,
         })
+    }
+
+    #[test]
+    fn mixed_executions_take_turns_and_go_on_from_their_number() {
+        let takes = |order: &mut Mixed| {
+            order.begin();
+            (0..8).map(|_| take(order, &[1, 2, 3], 2, Some(2))).collect::<Vec<_>>()
+        };
+        let mut order = Mixed::new(7);
+        let first = takes(&mut order);
+        assert_ne!(first, [1; 8]);
+        assert_eq!(takes(&mut order), [1; 8], "the second goes on with the running task");
+        let (mut other, state) = (Mixed::new(7), order.state());
+        other.set_state(state);
+        assert_eq!(takes(&mut other), takes(&mut order));
+        assert_eq!(takes(&mut Mixed::new(7)), first);
+    }
+
+    #[test]
+    fn what_draws_takes_only_what_it_may() {
+        let choices: Vec<_> = (1..=3).map(|task| Choice { task: TaskId(task) }).collect();
+        let point = Point {
+            index: 0,
+            options: Options::Schedule(&choices),
+            running: None,
+            last: TaskId(1),
+            objects: 0,
+            pending: &Nothing,
+        };
+        let orders: [Box<dyn Order>; 3] =
+            [Box::new(AnyTask::new(3)), Box::new(ByRaces::new(3)), Box::new(Mixed::new(3))];
+        for mut order in orders {
+            order.begin();
+            for _ in 0..20 {
+                assert_eq!(order.next_of(&point, &|option| option == 1), Some(1));
+                assert_eq!(order.next_of(&point, &|_| false), None, "{}", order.name());
+            }
+        }
     }
 
     #[test]

@@ -292,7 +292,7 @@ fn filtered(
         },
     };
     let mut search = make(over);
-    let mut train = 0;
+    let (mut train, mut widens) = (0, false);
     for arg in args {
         let Arg::Term(Term { name, args }) = arg else { return Err(wrong().into()) };
         let entry = LEARNING.iter().find(|entry| entry.name == name);
@@ -302,10 +302,12 @@ fn filtered(
                 search = search.with_calls(calls);
             }
             (Some("train"), [Arg::Number(n)]) => train = *n,
+            (Some("widen"), []) if over == Alternatives::Dpor => widens = true,
             _ => return Err(wrong().into()),
         }
     }
-    Ok(if train > 0 { search.trained(train.into(), seed) } else { search })
+    let search = if train > 0 { search.trained(train.into(), seed) } else { search };
+    Ok(if widens { search.widening() } else { search })
 }
 
 /// What `best-first` goes by, as it is written.

@@ -199,6 +199,15 @@ impl<O: Order> TreeSearch<O> {
         }
     }
 
+    /// Searches with a reduction and without a bound, executions going on in this order.
+    ///
+    /// # Panics
+    /// If there are more than [`MAX_PRIORITIES`](priority::MAX_PRIORITIES) priorities.
+    #[must_use]
+    pub fn along(expansion: TreeExpansion, frontier: Frontier, order: O) -> Self {
+        Self::make(expansion, frontier, order, Bound::None)
+    }
+
     fn make(expansion: TreeExpansion, frontier: Frontier, order: O, bound: Bound) -> Self {
         let name = frontier.name();
         let (candidates, priorities) = frontier.begin();
@@ -384,11 +393,8 @@ impl<O: Order> TreeSearch<O> {
             match point.options {
                 Options::Value { .. } => Some(0),
                 Options::Schedule(choices) => {
-                    // As the depth-first reductions do.
-                    let awake =
-                        |option: &u32| !comparison.is_asleep(choices[*option as usize].task);
-                    let running = point.running_option().filter(awake);
-                    running.or_else(|| (0..point.arity()).find(awake))
+                    let awake = |option: u32| !comparison.is_asleep(choices[option as usize].task);
+                    self.order.next_of(point, &awake)
                 }
             }
         } else {
@@ -504,6 +510,7 @@ impl<O: Order> Strategy for TreeSearch<O> {
             return false;
         }
         let shared = self.make_path();
+        self.order.begin();
         self.sizing.begin(shared);
         if let Some(explorer) = self.order.explorer() {
             explorer.begin();

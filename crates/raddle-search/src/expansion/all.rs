@@ -185,6 +185,7 @@ impl<O: Order> Expansion for All<O> {
     }
 
     fn begin(&mut self, _: &[Ranked], anew: bool) {
+        self.order.begin();
         if let Some(cache) = &mut self.cache {
             // The last decision of the plan is the first that is another one than before.
             let last = self.marks.last().filter(|_| !anew);

@@ -657,7 +657,7 @@ impl Expansion for Reduced {
     }
 
     fn covered(&self, standing: Standing) -> Covered {
-        if let Some(filter) = &self.filter {
+        if let Some(filter) = self.filter.as_ref().filter(|filter| !filter.is_whole()) {
             return filter.covered(standing.ended, None);
         }
         let executions = standing.executions;

@@ -40,6 +40,8 @@ pub(crate) struct Filter {
     pub(crate) laps: Laps,
     /// Whether it leaves anything out.
     prunes: bool,
+    /// Whether what it leaves in is the search without it, and so is what is covered.
+    whole: bool,
     /// The statements of the events of the execution.
     events: Vec<StatementId>,
     /// Events, by the later one, that could have come in an order not seen then: with the latest such
@@ -63,6 +65,7 @@ impl Filter {
             learner: Learner::new(metric, contexts > 0),
             laps: Laps::default(),
             prunes: true,
+            whole: false,
             events: Vec::new(),
             behind: Vec::new(),
             own: Vec::new(),
@@ -78,6 +81,41 @@ impl Filter {
     /// Learns, and leaves nothing out: what a search without a filter does. It counts what it would.
     pub(crate) fn lenient(self) -> Self {
         Self { prunes: false, ..self }
+    }
+
+    /// The same, as the last of several: what is covered is what the search without it covers.
+    pub(crate) fn whole(self) -> Self {
+        Self { whole: true, ..self.lenient() }
+    }
+
+    /// Whether what is covered is what the search without it covers.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.whole
+    }
+
+    /// Tells the statements of different tasks apart, too.
+    pub(crate) fn by_task(self) -> Self {
+        Self { learner: self.learner.by_task(), ..self }
+    }
+
+    /// Goes by fewer calls than the engine is asked for.
+    pub(crate) fn of_calls(self, calls: u8) -> Self {
+        Self { learner: self.learner.of_calls(calls), ..self }
+    }
+
+    /// After so many executions with other filters.
+    pub(crate) fn after(self, executions: u64) -> Self {
+        Self { executions, ..self }
+    }
+
+    /// Executions so far.
+    pub(crate) fn executions(&self) -> u64 {
+        self.executions
+    }
+
+    /// Whether it has left anything out.
+    pub(crate) fn has_pruned(&self) -> bool {
+        self.pruned > 0
     }
 
     /// Takes these to have been seen in passing executions.
@@ -112,7 +150,7 @@ impl Filter {
             return Err(FOREIGN);
         }
         let mut new = Self::new(self.learner.metric(), self.contexts);
-        new.prunes = self.prunes;
+        (new.prunes, new.whole) = (self.prunes, self.whole);
         new.learner = self.learner.restored(&mut reader)?;
         (new.pruned, new.executions) = (reader.number()?, reader.number()?);
         let (known, added, last) = (reader.number()?, reader.number()?, reader.number()?);
@@ -146,11 +184,11 @@ impl Filter {
 
     /// A step was taken.
     pub(crate) fn step(&mut self, step: &Step<'_>) {
-        let statement = self.learner.statement(step.site, step.context);
+        let task = step.partner.unwrap_or(step.task);
+        let statement = self.learner.statement_of(step.site, step.context, task);
         self.laps.step(step.task, statement);
         let event = self.events.len() as u32;
         self.events.push(statement);
-        let task = step.partner.unwrap_or(step.task);
         if self.own.len() <= task.index() {
             self.own.resize(task.index() + 1, 0);
         }
@@ -241,7 +279,7 @@ impl RaceFilter for Filter {
 
     /// The same for an op that did not run.
     fn keep_new_of_stuck(&mut self, stuck: &Stuck, races: &mut Vec<u32>) {
-        let statement = self.learner.statement(stuck.site, stuck.context);
+        let statement = self.learner.statement_of(stuck.site, stuck.context, stuck.task);
         self.retain(statement, self.events.len(), races);
     }
 }

@@ -6,7 +6,7 @@
 
 use std::panic::Location;
 
-use raddle_engine::context::Context;
+use raddle_engine::context::{self, Context};
 use raddle_engine::dependence::{conflict, reversible};
 use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::{Step, Unsupported};
@@ -77,6 +77,11 @@ pub(crate) struct Learner {
     events: u32,
     /// Whether calls tell statements apart.
     contexts: bool,
+    /// Whether tasks do.
+    tasks: bool,
+    /// How many calls do, if fewer than the engine says; and what it says, by number, cut to so many.
+    calls: Option<u8>,
+    cut: Vec<Option<Context>>,
 }
 
 impl Learner {
@@ -92,7 +97,20 @@ impl Learner {
             met: Pairs::default(),
             events: 0,
             contexts,
+            tasks: false,
+            calls: None,
+            cut: Vec::new(),
         }
+    }
+
+    /// Tells the statements of different tasks apart, too.
+    pub(crate) fn by_task(self) -> Self {
+        Self { tasks: true, ..self }
+    }
+
+    /// Goes by so many of the calls that the engine says.
+    pub(crate) fn of_calls(self, calls: u8) -> Self {
+        Self { calls: Some(calls), ..self }
     }
 
     pub(crate) fn metric(&self) -> Metric {
@@ -131,6 +149,9 @@ impl Learner {
             writer.number(later.0.into());
             writer.number(earlier.0.into());
         }
+        if self.tasks {
+            self.statements.save_tasks(writer);
+        }
     }
 
     /// One of the same settings with what [`save`](Self::save) added.
@@ -138,7 +159,8 @@ impl Learner {
         if reader.number()? != self.metric as u64 || reader.flag()? != self.contexts {
             return Err(FOREIGN);
         }
-        let mut new = Self::new(self.metric, self.contexts);
+        let new = Self::new(self.metric, self.contexts);
+        let mut new = Self { tasks: self.tasks, calls: self.calls, ..new };
         new.statements = Statements::restore(reader)?;
         let most = new.statements.len();
         for _ in 0..reader.length()? {
@@ -147,6 +169,9 @@ impl Learner {
                 return Err(FOREIGN);
             }
             new.known.insert(later, earlier);
+        }
+        if new.tasks {
+            new.statements.restore_tasks(reader)?;
         }
         Ok(new)
     }
@@ -202,6 +227,40 @@ impl Learner {
         context: Context,
     ) -> StatementId {
         self.statements.id(site, if self.contexts { context } else { Context::NONE })
+    }
+
+    /// The number of a statement that this task takes.
+    #[inline]
+    pub(crate) fn statement_of(
+        &mut self,
+        site: &'static Location<'static>,
+        context: Context,
+        task: TaskId,
+    ) -> StatementId {
+        let context = match self.calls.filter(|_| self.contexts) {
+            Some(calls) => self.cut_to(context, calls),
+            None => context,
+        };
+        if !self.tasks {
+            return self.statement(site, context);
+        }
+        self.statements.id_of(site, if self.contexts { context } else { Context::NONE }, task)
+    }
+
+    /// The innermost of some calls.
+    fn cut_to(&mut self, context: Context, calls: u8) -> Context {
+        let at = context.0 as usize;
+        if let Some(Some(cut)) = self.cut.get(at) {
+            return *cut;
+        }
+        let names = context::names(context);
+        let innermost: Vec<&str> = names.iter().take(calls.into()).map(|name| &**name).collect();
+        let cut = if innermost.is_empty() { Context::NONE } else { context::of(&innermost) };
+        if self.cut.len() <= at {
+            self.cut.resize(at + 1, None);
+        }
+        self.cut[at] = Some(cut);
+        cut
     }
 
     /// A step was taken; says by which statement.

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::panic::Location;
 
 use raddle_engine::context::{self, Context};
+use raddle_engine::op::TaskId;
 use raddle_engine::strategy::Unsupported;
 use raddle_trace::{Site, Statement};
 
@@ -32,6 +33,8 @@ struct StatementPlace {
     line: u32,
     column: u32,
     context: Context,
+    /// Whose it is, if tasks tell statements apart.
+    task: u32,
     file: Cow<'static, str>,
 }
 
@@ -40,10 +43,15 @@ struct StatementPlace {
 struct Slot {
     pointer: usize,
     context: Context,
+    task: u32,
     id: StatementId,
 }
 
-const EMPTY: Slot = Slot { pointer: 0, context: Context::NONE, id: StatementId::NONE };
+/// Of a statement that is the same whoever takes it.
+const ANYONE: u32 = u32::MAX;
+
+const EMPTY: Slot =
+    Slot { pointer: 0, context: Context::NONE, task: ANYONE, id: StatementId::NONE };
 
 /// All statements that were met.
 #[derive(Clone, Debug)]
@@ -62,19 +70,34 @@ impl Default for Statements {
 }
 
 impl Statements {
-    /// The number of a statement.
+    /// The number of a statement, whoever takes it.
     #[inline]
     pub(crate) fn id(&mut self, site: &'static Location<'static>, context: Context) -> StatementId {
+        self.of(site, context, ANYONE)
+    }
+
+    /// The number of a statement of one task.
+    pub(crate) fn id_of(
+        &mut self,
+        site: &'static Location<'static>,
+        context: Context,
+        task: TaskId,
+    ) -> StatementId {
+        self.of(site, context, task.0)
+    }
+
+    #[inline]
+    fn of(&mut self, site: &'static Location<'static>, context: Context, task: u32) -> StatementId {
         let pointer = std::ptr::from_ref(site) as usize;
         let mask = self.slots.len() - 1;
-        let mut at = start(pointer, context) & mask;
+        let mut at = start(pointer, context, task) & mask;
         loop {
             let slot = self.slots[at];
-            if slot.pointer == pointer && slot.context == context {
+            if slot.pointer == pointer && slot.context == context && slot.task == task {
                 return slot.id;
             }
             if slot.pointer == 0 {
-                return self.meet(pointer, site, context);
+                return self.meet(site, context, task);
             }
             at = (at + 1) & mask;
         }
@@ -84,18 +107,19 @@ impl Statements {
     #[cold]
     fn meet(
         &mut self,
-        pointer: usize,
         site: &'static Location<'static>,
         context: Context,
+        task: u32,
     ) -> StatementId {
+        let pointer = std::ptr::from_ref(site) as usize;
         let (line, column, file) = (site.line(), site.column(), Cow::Borrowed(site.file()));
-        let id = self.find(StatementPlace { line, column, context, file });
+        let id = self.find(StatementPlace { line, column, context, task, file });
         if (self.used + 1) * 2 > self.slots.len() {
             let old = std::mem::take(&mut self.slots);
             self.slots = vec![EMPTY; old.len() * 2];
             old.into_iter().filter(|slot| slot.pointer != 0).for_each(|slot| self.put(slot));
         }
-        self.put(Slot { pointer, context, id });
+        self.put(Slot { pointer, context, task, id });
         self.used += 1;
         id
     }
@@ -118,12 +142,12 @@ impl Statements {
         let calls: Vec<&str> = statement.calls.iter().map(String::as_str).collect();
         let context = if calls.is_empty() { Context::NONE } else { context::of(&calls) };
         let (line, column, file) = (*line, *column, Cow::Owned(file.clone()));
-        self.find(StatementPlace { line, column, context, file })
+        self.find(StatementPlace { line, column, context, task: ANYONE, file })
     }
 
     fn put(&mut self, slot: Slot) {
         let mask = self.slots.len() - 1;
-        let mut at = start(slot.pointer, slot.context) & mask;
+        let mut at = start(slot.pointer, slot.context, slot.task) & mask;
         while self.slots[at].pointer != 0 {
             at = (at + 1) & mask;
         }
@@ -164,9 +188,23 @@ impl Statements {
             let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
             let context = if calls.is_empty() { Context::NONE } else { context::of(&calls) };
             let file = Cow::Owned(file);
-            statements.places.push(Some(StatementPlace { line, column, context, file }));
+            let task = ANYONE;
+            statements.places.push(Some(StatementPlace { line, column, context, task, file }));
         }
         Ok(statements)
+    }
+
+    /// Adds whose they are, if tasks tell them apart.
+    pub(crate) fn save_tasks(&self, writer: &mut Writer) {
+        self.places.iter().flatten().for_each(|place| writer.number(place.task.into()));
+    }
+
+    /// Takes back what [`save_tasks`](Self::save_tasks) added.
+    pub(crate) fn restore_tasks(&mut self, reader: &mut Reader<'_>) -> Result<(), Unsupported> {
+        for place in self.places.iter_mut().flatten() {
+            place.task = reader.small()?;
+        }
+        Ok(())
     }
 
     /// A statement by its name.
@@ -180,8 +218,10 @@ impl Statements {
 
 /// Where to begin to look. Places are some 24 bytes apart.
 #[inline]
-fn start(pointer: usize, context: Context) -> usize {
-    (pointer >> 3).wrapping_add((context.0 as usize).wrapping_mul(0x9e37_79b1))
+fn start(pointer: usize, context: Context, task: u32) -> usize {
+    let context = (context.0 as usize).wrapping_mul(0x9e37_79b1);
+    let task = (task.wrapping_add(1) as usize).wrapping_mul(0x85eb_ca6b);
+    (pointer >> 3).wrapping_add(context).wrapping_add(task)
 }
 
 #[cfg(test)]
@@ -204,6 +244,17 @@ mod tests {
         assert_ne!(statements.id(one, Context(7)), first);
         assert_eq!(statements.id(one, Context::NONE), first);
         assert_eq!(statements.name(StatementId::NONE), Statement::beginning());
+    }
+
+    #[test]
+    fn a_place_has_a_number_for_each_task_that_is_asked_for() {
+        let (mut statements, site) = (Statements::default(), here());
+        let any = statements.id(site, Context::NONE);
+        let own = statements.id_of(site, Context::NONE, TaskId(1));
+        assert_ne!(own, any);
+        assert_ne!(own, statements.id_of(site, Context::NONE, TaskId(2)));
+        assert_eq!(own, statements.id_of(site, Context::NONE, TaskId(1)));
+        assert_eq!(any, statements.id(site, Context::NONE));
     }
 
     #[test]

@@ -111,8 +111,13 @@ impl Recipe {
                 let Some((frontier, expansion)) = self.frontier.zip(expansion) else {
                     return Ok(built(Dpor::new(reduction), name.to_owned()));
                 };
-                let name = format!("{name} {}", frontier.name());
-                let mut search = TreeSearch::new(expansion, frontier);
+                let name = format!("{name} {}{}", frontier.name(), self.order.suffix());
+                if let StockOrder::NonPreemptive = self.order {
+                    let mut search = TreeSearch::new(expansion, frontier);
+                    search.know(&self.known);
+                    return Ok(built(search, name));
+                }
+                let mut search = TreeSearch::along(expansion, frontier, self.order);
                 search.know(&self.known);
                 Ok(built(search, name))
             }

@@ -41,7 +41,8 @@ pub(crate) fn compositions() -> Vec<String> {
                 }
             }
             (Role::Expansion, _) => {
-                for over in ["dpor", "all", "preemptions(1)", "dpor, train(4)", "all, calls(0)"] {
+                let trained = ["dpor, train(4)", "all, calls(0)", "dpor, widen"];
+                for over in ["dpor", "all", "preemptions(1)"].into_iter().chain(trained) {
                     add(format!("{name}({over})"));
                 }
             }
@@ -57,6 +58,8 @@ pub(crate) fn compositions() -> Vec<String> {
                 add(format!("all {name}(mdpor, pb) preemptions(1)"));
                 add(format!("dpor(source) {name}(pb)"));
                 add(format!("dpor(classic) {name}(pb)"));
+                add(format!("dpor(classic) {name}(rare) mixed"));
+                add(format!("dpor(source) {name}(rare) pos"));
             }
             (Role::Frontier | Role::Order, _) => {
                 if entry.role == Role::Frontier {

@@ -16,7 +16,7 @@ use crate::expansion::reduced::Reduction;
 use crate::filtered::HapSet;
 use crate::grammar::{Arg, Term};
 use crate::irs::IterativeRandom;
-use crate::order::{AnyTask, StockOrder};
+use crate::order::{AnyTask, ByRaces, Mixed, StockOrder};
 use crate::pct::Pct;
 use crate::pos::Pos;
 use crate::random::Random;
@@ -27,7 +27,7 @@ use crate::surw::Surw;
 use crate::tree::Frontier;
 use crate::tree::priority::{
     Delays, Departures, Dpor as Races, Method, ModifiedDpor, NewPair, Patterns, Preemptions,
-    Priority, Rand, SleepSets, Var,
+    Priority, Rand, Rare, SleepSets, Var,
 };
 use crate::urw::Urw;
 
@@ -199,7 +199,8 @@ const COUNT: Arguments = Arguments::Number { name: "k", least: 0, most: u32::MAX
 const SEED: Arguments = Arguments::Parts("seed");
 
 /// What is filtered, and how it learns.
-const FILTERED: Arguments = Arguments::Parts("dpor | all | preemptions(k), calls(n), train(n)");
+const FILTERED: Arguments =
+    Arguments::Parts("dpor | all | preemptions(k), calls(n), train(n), widen");
 
 /// An entry that is here and takes no arguments: the start of every entry below.
 const HERE: Entry = Entry {
@@ -646,6 +647,30 @@ pub static REGISTRY: &[Entry] = &[
         ..HERE
     },
     Entry {
+        name: "pos",
+        role: Role::Order,
+        line: "the op of highest random priority, redrawn after each race; beside a reduction with a frontier too",
+        paper: "Yuan, Yang, Gu, CAV 2018",
+        example: "dpor(classic) best-first(departures) pos",
+        make: Make::Part(|_, recipe| {
+            // Not the numbers that a random frontier draws.
+            recipe.order = StockOrder::ByRaces(ByRaces::new(!recipe.seed));
+            Ok(())
+        }),
+        ..HERE
+    },
+    Entry {
+        name: "mixed",
+        role: Role::Order,
+        line: "executions take turns, as `pos` and without preemption; beside a reduction with a frontier too",
+        example: "dpor(classic) best-first(rare) mixed",
+        make: Make::Part(|_, recipe| {
+            recipe.order = StockOrder::Mixed(Mixed::new(!recipe.seed));
+            Ok(())
+        }),
+        ..HERE
+    },
+    Entry {
         name: "state-cache",
         role: Role::Cache,
         line: "another name of `cache`: equivalent prefixes lead to the same state",
@@ -766,6 +791,14 @@ pub static PRIORITIES: &[Entry] = &[
         ..HERE
     },
     Entry {
+        name: "rare",
+        role: Role::Priority,
+        line: "pairs of statements that race take turns",
+        example: "dpor(classic) best-first(rare)",
+        make: Make::Priority(|_, _, _| Ok(Box::<Rare>::default())),
+        ..HERE
+    },
+    Entry {
         name: "sum",
         role: Role::Priority,
         line: "the smallest weighted sum first, as in `sum(2, pb, 1, mdpor)`",
@@ -832,6 +865,13 @@ pub static LEARNING: &[Entry] = &[
         paper: "Wang, Said, Gupta, ICSE 2011",
         arguments: Arguments::Number { name: "n", least: 0, most: u32::MAX, default: None },
         example: "hapset(dpor, train(100))",
+        ..HERE
+    },
+    Entry {
+        name: "widen",
+        role: Role::Learning,
+        line: "beside `dpor`: once no new order is left, goes on by more calls, then by tasks, then leaves nothing out",
+        example: "hapset(dpor, widen)",
         ..HERE
     },
 ];

@@ -81,6 +81,9 @@ fn every_form_has_one_canonical_name_which_builds_the_same() {
         ("strata(rtc, then-sample)", "strata(rtc, then-sample)"),
         ("dpor(source) best-first(mdpor,pb)", "dpor(source) best-first(mdpor, pb)"),
         ("best-first(rand) dpor(classic)", "dpor(classic) best-first(rand)"),
+        ("mixed best-first(rare) dpor(classic)", "dpor(classic) best-first(rare) mixed"),
+        ("dpor(source) breadth-first pos", "dpor(source) breadth-first pos"),
+        ("hapset(dpor,widen)", "hapset(dpor, widen)"),
     ] {
         let mut first = build(text, 7).unwrap();
         assert_eq!(first.name, name, "for {text}");
@@ -185,8 +188,8 @@ fn an_unknown_name_is_answered_with_the_nearest() {
          dfs, depth(n), threads(n))`, `strata(rr | rtc | rtc-latest | prr | ordered | custom, exact, increment(n), \
          cache(n), refuse, then-sample(bytes), depth(n), threads(n))`, `ses(rr | rtc | rtc-latest | prr | ordered | \
          custom, exact, increment(n), cache(n), refuse, then-sample(bytes), depth(n), threads(n))`, `all`, `dpor(classic | source | optimal | eta)`, \
-         `hapset(dpor | all | preemptions(k), calls(n), train(n))`, `pset(dpor | all | \
-         preemptions(k), calls(n), train(n))`"
+         `hapset(dpor | all | preemptions(k), calls(n), train(n), widen)`, `pset(dpor | all | \
+         preemptions(k), calls(n), train(n), widen)`"
     );
 }
 
@@ -431,8 +434,8 @@ fn every_entry_is_either_built_or_refused_by_name() {
 
 #[test]
 fn priorities_are_refused_where_they_have_no_place() {
-    let here = "`pb`, `departures`, `delays(n)`, `dpor`, `mdpor`, `ss`, `rand`, `sum(weight, priority, …)`, \
-                `method(name, …)`, `var(name, …)`, `patterns`, `new-pair`";
+    let here = "`pb`, `departures`, `delays(n)`, `dpor`, `mdpor`, `ss`, `rand`, `rare`, \
+                `sum(weight, priority, …)`, `method(name, …)`, `var(name, …)`, `patterns`, `new-pair`";
     for (text, message) in [
         ("pb", "`pb` is a priority of a frontier; write `all best-first(pb)`".to_owned()),
         ("all best-first(7)", format!("`7` is not a priority; write one of {here}")),

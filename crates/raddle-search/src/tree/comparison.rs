@@ -19,6 +19,8 @@
 //! a bound, are not compared: on the bugs of the libraries no bug was lost for it, and a few per cent fewer executions
 //! were run.
 
+use std::panic::Location;
+
 use raddle_engine::dependence::Footprint;
 use raddle_engine::happens::{History, StepRecord};
 use raddle_engine::op::TaskId;
@@ -31,6 +33,9 @@ use super::path_points::{PathPoint, PathPoints, PointState};
 use super::siblings::Sibling;
 use crate::races::Instead;
 
+/// Where a step stands in the source.
+pub(super) type Site = &'static Location<'static>;
+
 /// A step, as far as it matters.
 #[derive(Clone, Copy, Debug)]
 struct StepNote {
@@ -39,14 +44,15 @@ struct StepNote {
     point: Option<u32>,
     immediate: bool,
     instead: Option<Instead>,
+    site: Site,
 }
 
 impl From<&Step<'_>> for StepNote {
     #[inline]
     fn from(step: &Step<'_>) -> Self {
-        let Step { task, point, immediate, .. } = *step;
+        let Step { task, point, immediate, site, .. } = *step;
         let instead = Instead::of(step);
-        Self { told: StepRecord::from(step), task, point, immediate, instead }
+        Self { told: StepRecord::from(step), task, point, immediate, instead, site }
     }
 }
 
@@ -149,6 +155,8 @@ struct Followed {
 pub(super) struct Comparison {
     pub(super) compares: Compares,
     pub(super) history: History,
+    /// Where the events of the history stand in the source.
+    sites: Vec<Site>,
     pub(super) path: PathPoints,
     /// What siblings did.
     pub(super) footprints: Footprints,
@@ -160,7 +168,7 @@ pub(super) struct Comparison {
     log: Vec<Noted>,
     /// Steps that were no scheduling points and after which there was none yet: if that stays so they
     /// matter little.
-    waiting: Vec<StepRecord>,
+    waiting: Vec<(StepRecord, Site)>,
     instead: Vec<(u32, Instead)>,
     pub(super) stuck: Vec<Stuck>,
 }
@@ -170,6 +178,7 @@ impl Comparison {
         Self {
             compares,
             history: History::plain(),
+            sites: Vec::new(),
             path: PathPoints::default(),
             footprints: Footprints::default(),
             openings: Openings::default(),
@@ -200,6 +209,7 @@ impl Comparison {
         let planned = path.len();
         debug_assert_eq!(self.path.len(), planned, "every planned decision is known");
         self.history.begin(kept);
+        self.sites.truncate(kept);
         self.followed = Followed { kept, shared, planned, ..Followed::default() };
         self.cut = false;
         self.log.clear();
@@ -393,12 +403,13 @@ impl Comparison {
             self.history.runs_on(step.task);
             // Joins are many and race with nothing but `is_finished`. They enter the history with the next chosen step, or at the
             // end if something may race with them.
-            self.waiting.push(step.told);
+            self.waiting.push((step.told, step.site));
             return false;
         }
         self.catch_up();
         let index = self.history.len() as u32;
         self.history.tell(&step.told);
+        self.sites.push(step.site);
         self.instead.extend(step.instead.map(|instead| (index, instead)));
         self.followed.chosen = false;
         false
@@ -443,8 +454,9 @@ impl Comparison {
 
     /// Enters steps that wait into the history.
     fn catch_up(&mut self) {
-        for told in self.waiting.drain(..) {
+        for (told, site) in self.waiting.drain(..) {
             self.history.tell(&told);
+            self.sites.push(site);
         }
     }
 
@@ -486,8 +498,10 @@ impl Comparison {
         if !self.stuck.is_empty() || self.history.has_looks() {
             self.catch_up();
         }
+        debug_assert_eq!(self.sites.len(), self.history.len(), "every event has its place");
         let ops = (self.own_event().unwrap_or(0), &*self.instead, &*self.stuck);
-        self.openings.find(&mut self.history, self.path.points(), ops, sequences);
+        let known = (self.path.points(), &*self.sites);
+        self.openings.find(&mut self.history, known, ops, sequences);
     }
 
     /// The last execution is not one to share decisions with.

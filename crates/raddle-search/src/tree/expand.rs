@@ -16,7 +16,7 @@ use raddle_engine::op::TaskId;
 
 use super::TreeExpansion;
 use super::candidates::Pending;
-use super::comparison::Comparison;
+use super::comparison::{Comparison, Site};
 use super::current::Current;
 use super::new_points::NewPoints;
 use super::nodes::{Link, NONE};
@@ -290,7 +290,7 @@ impl Expander<'_> {
             if direct { Reversal::Race } else { Reversal::Conservative }
         };
         for (task, option) in wanted.into_iter().flatten() {
-            self.open_option(comparison, at, (task, option), reason(task));
+            self.open_option(comparison, at, (task, option), (reason(task), opening.sites));
         }
         if let Some((task, option)) = open {
             self.improve(&point, option, reason(task));
@@ -303,7 +303,7 @@ impl Expander<'_> {
         comparison: &mut Comparison,
         at: usize,
         (task, option): (TaskId, u32),
-        reversal: Reversal,
+        (reversal, sites): (Reversal, [Site; 2]),
     ) {
         let point = comparison.path.points()[at];
         match self.fate(at, &point, option) {
@@ -334,6 +334,7 @@ impl Expander<'_> {
                 label: None,
                 instead_label: None,
                 reversal,
+                race: None,
                 asleep: false,
                 window: Window::None,
             },
@@ -345,7 +346,8 @@ impl Expander<'_> {
             let first = Sibling::started(point.place, taken, comparison.done_at(at));
             self.store.nodes.change(point.owner, |all| all.add(first));
         }
-        let bin = self.store.push(point.owner, &Candidate { reversal, ..candidate });
+        let bin =
+            self.store.push(point.owner, &Candidate { reversal, race: Some(sites), ..candidate });
         let sibling = Sibling::waiting(point.place, option, bin, false, reversal);
         self.store.nodes.change(point.owner, |all| all.add(sibling));
     }

@@ -220,6 +220,7 @@ impl NewPoints {
             label: label(option),
             instead_label: label(new.default),
             reversal: Reversal::None,
+            race: None,
             asleep: false,
             window: window.map_or(Window::None, |(windows, task)| windows.broken(at, task)),
         }

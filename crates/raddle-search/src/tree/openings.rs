@@ -6,6 +6,7 @@ use raddle_engine::happens::History;
 use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::Stuck;
 
+use super::comparison::Site;
 use super::path_points::PathPoint;
 use crate::races::{Instead, Later, Ops, RaceFinder, Reversal};
 
@@ -18,6 +19,8 @@ pub(super) struct Opening {
     pub(super) racing: Option<TaskId>,
     /// The first step gave a lock back, and that is all that it had in common with the second.
     pub(super) releases: bool,
+    /// Where the two steps stand in the source, the one that came first first.
+    pub(super) sites: [Site; 2],
     /// The tasks that can begin a sequence which reverses the race: from here on, so many.
     initials: (u32, u32),
 }
@@ -45,7 +48,7 @@ impl Openings {
     pub(super) fn find(
         &mut self,
         history: &mut History,
-        points: &[PathPoint],
+        (points, sites): (&[PathPoint], &[Site]),
         (from, instead, stuck): (usize, &[(u32, Instead)], &[Stuck]),
         sequences: bool,
     ) {
@@ -67,11 +70,20 @@ impl Openings {
                 at,
                 // A join that ran on could not have been chosen, so there is no task to prefer.
                 racing: later.step.map(|step| step.task),
+                sites: [sites[first], site_of(later, first, sites, stuck)],
                 releases: is_about_release(&history.event(first).footprint, later),
                 initials: (before, initials.len() as u32 - before),
             });
         });
     }
+}
+
+/// Where the later op of a race stands: its event, or the one that came instead, or what is stuck; and if it is the timer
+/// of that, where the `first` step does.
+fn site_of(later: &Later, first: usize, sites: &[Site], stuck: &[Stuck]) -> Site {
+    let waits = |task| stuck.iter().find(|stuck| stuck.task == task).map(|stuck| stuck.site);
+    let of_stuck = || later.step.and_then(|step| waits(step.task));
+    sites.get(later.index).copied().or_else(of_stuck).unwrap_or(sites[first])
 }
 
 /// The decision which led to an event; none if there was no choice.

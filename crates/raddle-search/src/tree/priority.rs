@@ -29,11 +29,13 @@ mod patterns;
 mod pb;
 mod race;
 mod rand;
+mod rare;
 mod sleep;
 mod sum;
 mod var;
 
 use std::fmt;
+use std::panic::Location;
 
 use raddle_engine::context::Context;
 use raddle_engine::op::{Op, TaskId};
@@ -51,6 +53,7 @@ pub use self::patterns::Patterns;
 pub use self::pb::Preemptions;
 pub use self::race::Dpor;
 pub use self::rand::Rand;
+pub use self::rare::Rare;
 pub use self::sleep::SleepSets;
 pub use self::sum::Sum;
 pub use self::var::Var;
@@ -160,6 +163,9 @@ pub struct Candidate {
     pub instead_label: Option<Label>,
     /// Whether a reduction would have added it, by what is known so far.
     pub reversal: Reversal,
+    /// Where the two steps of that race stand in the source, the one that came first first; if [`Sees::races`] and a
+    /// reduction opened it.
+    pub race: Option<[&'static Location<'static>; 2]>,
     /// Whether sleep sets would have left it out.
     pub asleep: bool,
     /// Whether it would break into a window of another task.
@@ -229,6 +235,15 @@ pub trait Priority: Send + fmt::Debug {
     /// Adds what a saved search must have to go on as this one would, if anything.
     fn save(&self, words: &mut Vec<u64>) {
         let _ = words;
+    }
+
+    /// How many of these words, with which a saved state goes on, are its own. To be written only if
+    /// [`save`](Self::save) does not always add as many.
+    fn saved_words(&self, words: &[u64]) -> usize {
+        let _ = words;
+        let mut own = Vec::new();
+        self.save(&mut own);
+        own.len()
     }
 
     /// Takes back what [`save`](Self::save) added.
@@ -307,6 +322,13 @@ impl Priorities {
         words
     }
 
+    /// Whether these words are as many as they say they are.
+    pub(super) fn fits(&self, words: &[u64]) -> bool {
+        let rest =
+            self.parts.iter().try_fold(words, |rest, part| rest.get(part.saved_words(rest)..));
+        rest.is_some_and(<[u64]>::is_empty)
+    }
+
     pub(super) fn restore(&mut self, words: &mut dyn Iterator<Item = u64>) {
         // One after the other from the same words, as they were saved.
         self.parts.iter_mut().for_each(|part| part.restore(words));
@@ -338,6 +360,7 @@ pub(super) fn candidate() -> Candidate {
         label: None,
         instead_label: None,
         reversal: Reversal::None,
+        race: None,
         asleep: false,
         window: Window::None,
     }

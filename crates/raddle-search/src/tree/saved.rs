@@ -173,7 +173,7 @@ impl<O: Order> TreeSearch<O> {
     pub(super) fn go_on(&mut self, state: &Checkpoint) -> Result<(), Unsupported> {
         let saved: SavedSearch = state::read(NAME, state)?;
         // A number that one priority does not take would be taken by the next one.
-        let has_parts = saved.parts.priorities.len() == self.store.priorities.save().len();
+        let has_parts = self.store.priorities.fits(&saved.parts.priorities);
         if saved.identity != self.identity() || !has_parts || saved.executions >= u64::MAX / 2 {
             return Err(FOREIGN);
         }

@@ -10,9 +10,9 @@ use raddle_engine::strategy::{
 use raddle_engine::{Ended, Limits, Setup};
 use raddle_search::DepthFirst;
 use raddle_search::bound::Bound;
-use raddle_search::order::NonPreemptive;
+use raddle_search::order::{AnyTask, ByRaces, Mixed, NonPreemptive, Order as _, StockOrder};
 use raddle_search::tree::priority::{
-    Departures, Dpor, Method, ModifiedDpor, NewPair, Patterns, Preemptions, Priority, Rand,
+    Departures, Dpor, Method, ModifiedDpor, NewPair, Patterns, Preemptions, Priority, Rand, Rare,
     SleepSets, Var,
 };
 use raddle_search::tree::{Frontier, TreeExpansion, TreeSearch};
@@ -32,7 +32,7 @@ fn by_object() -> Var {
 
 /// Every frontier but depth-first: every priority alone, and some together.
 fn frontiers(seed: u64) -> Vec<Frontier> {
-    let parts: [Vec<Box<dyn Priority>>; 9] = [
+    let parts: [Vec<Box<dyn Priority>>; 10] = [
         vec![Box::new(Preemptions)],
         vec![Box::new(Departures)],
         vec![Box::new(Rand::new(seed))],
@@ -42,6 +42,7 @@ fn frontiers(seed: u64) -> Vec<Frontier> {
         vec![Box::new(Patterns), Box::new(Preemptions)],
         vec![Box::new(by_method()), Box::new(by_object()), Box::new(Preemptions)],
         vec![Box::new(NewPair::default()), Box::new(Preemptions)],
+        vec![Box::<Rare>::default()],
     ];
     let others = [Frontier::BreadthFirst, Frontier::Random { seed }];
     others.into_iter().chain(parts.map(Frontier::BestFirst)).collect()
@@ -63,18 +64,30 @@ pub(crate) fn reductions(seed: u64) -> Vec<(TreeExpansion, Frontier)> {
     all.push((Source, BestFirst(vec![Box::new(Patterns), Box::new(by_method())])));
     all.push((Classic, BestFirst(vec![Box::new(by_object())])));
     all.push((Source, BestFirst(vec![Box::new(NewPair::default())])));
+    all.push((Classic, BestFirst(vec![Box::<Rare>::default()])));
+    all.push((Source, BestFirst(vec![Box::<Rare>::default(), Box::new(ModifiedDpor)])));
     all
+}
+
+/// The orders in which executions go on under a reduction.
+fn going_on(at: u64, seed: u64) -> StockOrder {
+    match at % 4 {
+        0 => StockOrder::Mixed(Mixed::new(seed)),
+        1 => StockOrder::ByRaces(ByRaces::new(seed)),
+        2 => StockOrder::AnyTask(AnyTask::new(seed)),
+        _ => StockOrder::NonPreemptive,
+    }
 }
 
 /// A search that is saved after 1, 2, 4, … executions, if `often`, and goes on as another one that was restored.
 struct Resumed<F> {
-    inner: TreeSearch,
+    inner: TreeSearch<StockOrder>,
     make: F,
     often: bool,
     executions: u64,
 }
 
-impl<F: Fn() -> TreeSearch + Send> Strategy for Resumed<F> {
+impl<F: Fn() -> TreeSearch<StockOrder> + Send> Strategy for Resumed<F> {
     fn needs(&self) -> Needs {
         self.inner.needs()
     }
@@ -203,9 +216,10 @@ pub(crate) fn compare_reduced(
     for at in 0..orders().len() {
         let make = || {
             let (expansion, frontier) = orders().swap_remove(at);
-            TreeSearch::new(expansion, frontier)
+            TreeSearch::along(expansion, frontier, going_on(at as u64 + seed / 2, seed))
         };
-        let name = format!("{:?} {}", orders()[at].0, make().name());
+        let order = going_on(at as u64 + seed / 2, seed).name();
+        let name = format!("{:?} {} {order}", orders()[at].0, make().name());
         // Half of them are saved on the way.
         let often = (at as u64 + seed).is_multiple_of(2);
         let best = Resumed { inner: make(), make, often, executions: 0 };

@@ -130,6 +130,17 @@ fn compare(
             return Err(format!("{k} preemptions: something twice, or out of the bound"));
         }
     }
+    for search in [HapSet::new, HapSet::of_accesses] {
+        let search = search(Alternatives::Dpor).widening();
+        let name = search.name();
+        // Each of the four widths is a search of its own.
+        let widened = run(search.with_calls(0), most * 4, settings, program);
+        let Some(widened) = widened else { return Err(format!("{name} does not end")) };
+        if widened.traces != all.traces {
+            let (ours, of) = (widened.traces.len(), all.traces.len());
+            return Err(format!("{name} ended with {ours} of {of} traces"));
+        }
+    }
     for over in OVER {
         for search in [HapSet::new, HapSet::of_accesses] {
             let name = search(over).name();

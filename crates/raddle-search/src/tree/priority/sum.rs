@@ -79,6 +79,12 @@ impl Priority for Sum {
         self.parts.iter().for_each(|(_, part)| part.save(words));
     }
 
+    fn saved_words(&self, words: &[u64]) -> usize {
+        self.parts.iter().fold(0, |before, (_, part)| {
+            before + part.saved_words(words.get(before..).unwrap_or_default())
+        })
+    }
+
     fn restore(&mut self, words: &mut dyn Iterator<Item = u64>) {
         self.parts.iter_mut().for_each(|(_, part)| part.restore(words));
     }
