@@ -197,8 +197,7 @@ impl Order for ByRaces {
             }
         }
         let task = choices[best? as usize].task;
-        self.priorities.forget_races(task, point);
-        self.priorities.forget(task);
+        self.priorities.take(task, point);
         best
     }
 

@@ -54,8 +54,9 @@ impl Priorities {
         }
     }
 
+    /// Forgets the priority of a task.
     #[inline]
-    fn forget(&mut self, task: TaskId) {
+    pub(crate) fn forget(&mut self, task: TaskId) {
         if let Some(known) = self.0.get_mut(task.index()) {
             *known = NOTHING;
         }

@@ -63,7 +63,7 @@ impl AtShared {
             return None;
         }
         let mut can: Vec<TaskId> =
-            initials.iter().copied().filter(|who| options.contains(who)).collect();
+            initials.iter().copied().filter(|who| options.contains(*who)).collect();
         let racing = |who: &&TaskId| later.step.is_some_and(|step| step.task == **who);
         let best = *can.iter().find(racing).or_else(|| can.first())?;
         can.sort_unstable();
@@ -166,7 +166,7 @@ impl Reduced {
         sibling: &Sibling,
     ) -> Result<(), Unsupported> {
         let task = TaskId(sibling.task);
-        if !matches!(&last.what, What::Step { options, .. } if options.contains(&task)) {
+        if !matches!(&last.what, What::Step { options, .. } if options.contains(task)) {
             return Err(FOREIGN);
         }
         let read = |bytes: &Bytes| state::read("step", &Checkpoint(bytes.0.clone()));
@@ -257,7 +257,7 @@ impl Dpor {
         for AtShared { at, initials, best, step } in wanted {
             let points = &self.path.points()[..=at];
             let What::Step { options, .. } = &points[at].what else { continue };
-            let option = options.iter().position(|task| *task == best).unwrap_or(0) as u32;
+            let option = options.place_of(best).unwrap_or(0) as u32;
             let initials = initials.iter().map(|task| task.0).collect();
             let wanted = Wanted { initials, best: begun(best, step.as_ref()), option };
             if let Some((_, request)) = requests.iter_mut().find(|(other, _)| *other == at) {
