@@ -240,9 +240,6 @@ impl Strategy for Again<'_> {
 mod tests {
     use super::*;
 
-    const EFFORT: Effort =
-        Effort { cap: Duration::from_secs(1), rounds: 1, round: Duration::from_millis(1) };
-
     #[test]
     fn a_step_is_new_from_the_decision_on_that_is_taken_anew() {
         for (n, executions, steps, new_steps) in [
