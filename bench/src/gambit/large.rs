@@ -119,7 +119,7 @@ const NOTES: [&str; 5] = [
      the pairs of statements take turns: the first candidate of each pair, then the second.",
     "What is left after that needs many switches (`semaphore-torn`, `causality-left`, `once-failed`) and is far from an execution without preemption, \
      or needs one task to go far alone and is far from random ones (`queens-late-count`). So with `mixed` every other execution goes on as `pos` \
-     would, drawing its priorities, and the others without preemption. Whatever the order, every equivalence class is run once if the search ends.",
+     would, drawing its priorities, and the others without preemption. Whatever the order, every equivalence class is run if the search ends.",
     "Tried on half A and not kept: `departures` for `pb`; ties at random; `mdpor` before or after `rare`; weighted sums of `rare` \
      with departures or preemptions; every execution as `pos`; one in two or in four at random.",
 ];

@@ -126,7 +126,7 @@ fn add_row(
 }
 
 /// Why a guided search ends without bugs that are there, and what `widen` does about it.
-const WHY: &str = "Why: a pair of statements counts as known whoever takes them. Three philosophers take their two forks by the same two statements, \
+const WHY: &str = "Why: a pair of statements counts as known whichever tasks take them. Three philosophers take their two forks by the same two statements, \
     each after the other, so the first executions show every pair and the search ends, although the deadlock needs all three orders at \
     once. With `widen` the search then goes on: by 16 calls, by the tasks that take the statements, and last without leaving anything \
     out; each begins anew. Halves are the bugs at even and odd places of the corpus; `widen` has no number that was chosen on either.";

@@ -259,7 +259,7 @@ impl<'a, 'b> Audience<'a, 'b> {
         self.strategy
     }
 
-    /// Whether anyone but the strategy listens.
+    /// Whether there is an observer, besides the strategy.
     pub(crate) fn has_observers(&self) -> bool {
         !self.observers.is_empty()
     }

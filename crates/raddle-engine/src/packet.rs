@@ -135,7 +135,7 @@ impl Drop for ToRun {
 pub(crate) struct ToCome<T>(NonNull<WithResult<T>>);
 
 // SAFETY: the count of owners is atomic. Closure and result are used by one at a time: the closure by the task, the
-// result by the task until it has exited and by the handle after that, and whoever is last drops both. `T` is sent from
+// result by the task until it has exited and by the handle after that, and the half that is given back last drops both. `T` is sent from
 // one to the other, which `spawn` asks for.
 unsafe impl<T> Send for ToCome<T> {}
 // SAFETY: as above; a shared reference to it gives access to nothing.
@@ -145,7 +145,7 @@ impl<T> ToCome<T> {
     /// What came of the task, which has exited. `None` if it was cancelled, or if that was taken.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<Came<T>> {
-        // SAFETY: this half is there, so the packet is; the task has exited, so nobody else uses the result.
+        // SAFETY: this half is there, so the packet is; the task has exited, so it no longer uses the result.
         unsafe { (*self.0.as_ref().result.get()).take() }
     }
 }
@@ -161,18 +161,18 @@ impl<T> ToCome<T> {
     }
 }
 
-/// A packet that nobody has. Freed when it is dropped.
+/// A packet of which both halves were given back. Freed when it is dropped.
 pub(crate) struct Remains(NonNull<Head>);
 
 impl Remains {
     /// Drops the packet and keeps its memory among these blocks, unless the pointer is null.
     ///
     /// # Safety
-    /// If they are there, they still are when destructors of the program have run, and nobody borrows them then.
+    /// If they are there, they still are when destructors of the program have run, and are not borrowed then.
     #[inline]
     pub(crate) unsafe fn recycle(self, blocks: *mut Blocks) {
         let head = std::mem::ManuallyDrop::new(self).0;
-        // SAFETY: by contract; nobody else has the packet.
+        // SAFETY: by contract; both halves were given back.
         unsafe { free(head, blocks) };
     }
 }
@@ -190,7 +190,7 @@ fn give_back(head: NonNull<Head>) -> Option<Remains> {
 
 impl Drop for Remains {
     fn drop(&mut self) {
-        // SAFETY: nobody else has the packet.
+        // SAFETY: both halves were given back.
         unsafe { free(self.0, std::ptr::null_mut()) };
     }
 }
@@ -198,7 +198,7 @@ impl Drop for Remains {
 /// Drops what is in a packet, then keeps its memory among these blocks, or gives it back if the pointer is null.
 ///
 /// # Safety
-/// As for [`Remains::recycle`]; the packet is live, and nobody else has it.
+/// As for [`Remains::recycle`]; the packet is live, and both halves were given back.
 unsafe fn free(head: NonNull<Head>, blocks: *mut Blocks) {
     /// Frees the memory, even if a destructor unwinds.
     struct Free(NonNull<u8>, Layout, *mut Blocks);
@@ -332,6 +332,10 @@ mod tests {
         assert_eq!(Arc::strong_count(&dropped), 2);
         // SAFETY: once, and not used after that.
         drop(unsafe { came.give_back() });
-        assert_eq!(Arc::strong_count(&dropped), 1, "a result that nobody takes is dropped");
+        assert_eq!(
+            Arc::strong_count(&dropped),
+            1,
+            "a result that the handle does not take is dropped"
+        );
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 /// A value that is renewed for every task of every execution. Most tasks only read it, if that: they have neither timers
-/// nor panics nor thread-locals. So it remembers whether anyone asked for it to change it.
+/// nor panics nor thread-locals. So it remembers whether it was borrowed to be changed.
 #[derive(Debug, Default)]
 pub(crate) struct Renewed<T> {
     value: T,

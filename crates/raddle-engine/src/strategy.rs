@@ -475,7 +475,7 @@ pub struct Needs {
     /// [`Strategy::step`] is called with every [`Event`].
     pub steps: bool,
     /// Of [`steps`](Self::steps) those need not be told which [`Strategy::decide`] has chosen, if they are of tasks with a
-    /// stack ([`Pending::thread_object`]): that they come next is known. They are told all the same where somebody else
+    /// stack ([`Pending::thread_object`]): that they come next is known. They are told all the same where an observer
     /// listens too; [`Step::point`] tells them from others.
     pub skip_decided: bool,
     /// The strategy plans executions that repeat a part of the one before. The engine then notes

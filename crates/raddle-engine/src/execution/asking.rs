@@ -44,7 +44,7 @@ impl Execution {
             let me = (!(*ex).me.is_null()).then_some((*ex).current);
             loop {
                 if (*ex).listeners.needs.skip_decided {
-                    // Whoever chose it is told what it does.
+                    // The strategy or the plan chose it, and is told what it does.
                     (*ex).pace.carefree = 0;
                 }
                 if (*ex).task(chosen).passive.is_some() {

@@ -56,7 +56,7 @@ pub struct Binary {
     pub size: u64,
     /// Whether workers can fetch it from the server; otherwise they have it.
     pub stored: bool,
-    /// Who vouches for it, if someone does.
+    /// The coordinator's signature of it, if it was given a key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<Signature>,
 }

@@ -1,4 +1,4 @@
-//! Who vouches for a test binary: an Ed25519 signature of its hash, by a key as NATS writes them.
+//! The coordinator's signature of a test binary: an Ed25519 signature of its hash, by a key as NATS writes them.
 
 use std::fs;
 use std::io::Write as _;
@@ -149,7 +149,7 @@ mod tests {
             let broken = Signature { digits: digits_of.to_owned(), ..signature.clone() };
             assert!(broken.check(&digits()).is_err(), "{digits_of}");
         }
-        let nonsense = Signature { key: "nobody".to_owned(), ..signature };
+        let nonsense = Signature { key: "no key".to_owned(), ..signature };
         assert!(nonsense.check(&digits()).is_err());
     }
 

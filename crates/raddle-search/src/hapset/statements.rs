@@ -47,11 +47,11 @@ struct Slot {
     id: StatementId,
 }
 
-/// Of a statement that is the same whoever takes it.
-const ANYONE: u32 = u32::MAX;
+/// Of a statement that is the same whichever task takes it.
+const ANY_TASK: u32 = u32::MAX;
 
 const EMPTY: Slot =
-    Slot { pointer: 0, context: Context::NONE, task: ANYONE, id: StatementId::NONE };
+    Slot { pointer: 0, context: Context::NONE, task: ANY_TASK, id: StatementId::NONE };
 
 /// All statements that were met.
 #[derive(Clone, Debug)]
@@ -70,10 +70,10 @@ impl Default for Statements {
 }
 
 impl Statements {
-    /// The number of a statement, whoever takes it.
+    /// The number of a statement, whichever task takes it.
     #[inline]
     pub(crate) fn id(&mut self, site: &'static Location<'static>, context: Context) -> StatementId {
-        self.of(site, context, ANYONE)
+        self.of(site, context, ANY_TASK)
     }
 
     /// The number of a statement of one task.
@@ -142,7 +142,7 @@ impl Statements {
         let calls: Vec<&str> = statement.calls.iter().map(String::as_str).collect();
         let context = if calls.is_empty() { Context::NONE } else { context::of(&calls) };
         let (line, column, file) = (*line, *column, Cow::Owned(file.clone()));
-        self.find(StatementPlace { line, column, context, task: ANYONE, file })
+        self.find(StatementPlace { line, column, context, task: ANY_TASK, file })
     }
 
     fn put(&mut self, slot: Slot) {
@@ -188,7 +188,7 @@ impl Statements {
             let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
             let context = if calls.is_empty() { Context::NONE } else { context::of(&calls) };
             let file = Cow::Owned(file);
-            let task = ANYONE;
+            let task = ANY_TASK;
             statements.places.push(Some(StatementPlace { line, column, context, task, file }));
         }
         Ok(statements)

@@ -19,7 +19,7 @@ pub(super) struct Movable {
 /// So many are part of the node.
 const FEW: usize = 4;
 
-const NOBODY: Movable = Movable { task: TaskId::ROOT, access: None };
+const UNUSED: Movable = Movable { task: TaskId::ROOT, access: None };
 
 /// The tasks that could move at a point, in order of creation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ impl MovableTasks {
             tasks.extend(movable);
             return Self::Many(tasks);
         }
-        let mut tasks = [NOBODY; FEW];
+        let mut tasks = [UNUSED; FEW];
         for (place, movable) in tasks.iter_mut().zip(movable) {
             *place = movable;
         }
