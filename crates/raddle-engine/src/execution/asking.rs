@@ -44,7 +44,7 @@ impl Execution {
             let me = (!(*ex).me.is_null()).then_some((*ex).current);
             loop {
                 if (*ex).listeners.needs.skip_decided {
-                    // The strategy or the plan chose it, and is told what it does.
+                    // Only steps of tasks with a stack may be left out of what the strategy is told.
                     (*ex).pace.carefree = 0;
                 }
                 if (*ex).task(chosen).passive.is_some() {
