@@ -23,8 +23,6 @@ use crate::table::Table;
 /// Which part of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum What {
-    /// All that is counted: everything but the rates
-    All,
     /// Executions and states to each bug
     Bugs,
     /// How often samples with so many delays fail
@@ -90,25 +88,17 @@ impl Asked {
 
 /// Measures what was asked for.
 pub(crate) fn measure(asked: &Asked, progress: &dyn Fn(&str)) -> Vec<Part> {
-    let is = |what| asked.what == what || asked.what == What::All;
     let mut all: Vec<Table> = Vec::new();
-    if is(What::Bugs) {
-        let measured = runs::all(asked, progress);
-        all.extend(tables::of(&measured));
-        all.push(tables::columns());
-    }
-    if is(What::Failures) {
-        all.push(density::measure(asked, progress));
-    }
-    if is(What::Custom) {
-        all.push(custom::measure(asked.limits, progress));
-    }
-    if is(What::Priorities) && asked.size == Size::Small {
-        all.push(priorities::measure(asked, asked.order.as_deref(), progress));
-    }
-    // Apart, because they hang on the machine and on what else it does.
-    if asked.what == What::Rates {
-        all.push(rates::measure(asked.quick, progress));
+    match asked.what {
+        What::Bugs => {
+            let measured = runs::all(asked, progress);
+            all.extend(tables::of(&measured));
+            all.push(tables::columns());
+        }
+        What::Failures => all.push(density::measure(asked, progress)),
+        What::Custom => all.push(custom::measure(asked.limits, progress)),
+        What::Priorities => all.push(priorities::measure(asked, asked.order.as_deref(), progress)),
+        What::Rates => all.push(rates::measure(asked.quick, progress)),
     }
     all.into_iter().map(Part::from).collect()
 }
@@ -125,7 +115,7 @@ The programs are the protocols in `corpus/src/protocols`: actors that send each 
 injector of failures among them. Each bug is a variant of a correct protocol, and is of one of three kinds: a \
 message for which the receiver has no use, a panic of a handler, or a violated monitor. Each program has a small \
 size and a large one of at least 200 steps. Large sizes were chosen by looking at `random` alone: it must need at \
-least 100 executions. What it needs is in the column RS. `delaying.md` has the small sizes and \
+least 100 executions. What it needs is in the column RS. `delaying-bugs.md` has the small sizes and \
 `delaying-bugs-large.md` the large ones. Searches are given up after so many executions or states, so that a slower \
 machine has the same tables; how many states are visited in a second is in `states.md`.
 

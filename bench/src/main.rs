@@ -192,7 +192,7 @@ struct Bita {
 #[derive(Debug, Args)]
 struct Delaying {
     /// Which part
-    #[arg(value_enum, default_value = "all")]
+    #[arg(value_enum)]
     what: delaying::What,
     /// Low limits: that all of it works
     #[arg(long)]
@@ -230,7 +230,7 @@ struct Delaying {
     /// Print one JSON object for each number that is compared
     #[arg(long)]
     json: bool,
-    /// Also write the page to DIR/delaying.md (of one part: DIR/delaying-PART.md; with --large: -large.md)
+    /// Also write the page to DIR/delaying-PART.md (with --large: DIR/delaying-PART-large.md)
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// The date for the head of the page; today if left out
@@ -516,13 +516,7 @@ fn delaying(asked: &Delaying) -> Result<ExitCode, String> {
         part::markdown(&parts, "delaying")
     );
     if let Some(dir) = &asked.out {
-        let mut name = match what {
-            delaying::What::All => "delaying".to_owned(),
-            _ => format!("delaying-{}", words[0]),
-        };
-        if large {
-            name += "-large";
-        }
+        let name = format!("delaying-{}{}", words[0], if large { "-large" } else { "" });
         part::write(dir, &name, &text, &parts, "delaying")?;
     }
     finish_parts(parts, asked.json, text)

@@ -19,7 +19,7 @@
 //!
 //! Every protocol ends: clients have so many operations, injectors so many failures, and proposals so many
 //! rounds. Large sizes are executions of at least 200 steps, in which `random` needs at least 100 executions for
-//! the bug: `docs/results/delaying.md` has how many. They were chosen by that alone. Most have a *pause*, which
+//! the bug: `docs/results/delaying-bugs-large.md` has how many. They were chosen by that alone. Most have a *pause*, which
 //! makes timers and failures slow beside messages, or more nodes of which one certain must fail.
 //!
 //! In production a [witness] looks at the history of the same events that monitors are told of.

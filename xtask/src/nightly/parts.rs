@@ -323,8 +323,12 @@ pub const PARTS: &[Part] = &[
     bench("page-hapset", "hapset.md", "hapset all", "--quick"),
     bench("page-gambit-methods", "gambit-methods.md", "gambit methods", "--quick"),
     bench("page-gambit", "gambit.md", "gambit all --budget 5000", "--quick --budget 500"),
-    bench("page-delaying", "delaying.md", "delaying all", "--quick"),
+    bench("page-delaying", "delaying-bugs.md", "delaying bugs", "--quick"),
     bench("page-delaying-large", "delaying-bugs-large.md", "delaying bugs --large", "--quick"),
+    bench("page-delaying-failures", "delaying-failures.md", "delaying failures", "--quick"),
+    bench("page-delaying-custom", "delaying-custom.md", "delaying custom", "--quick"),
+    bench("page-delaying-priorities", "delaying-priorities.md", "delaying priorities", "--quick"),
+    bench("page-delaying-rates", "delaying-rates.md", "delaying rates", "--quick"),
     bench(
         "page-bita",
         "bita.md",
