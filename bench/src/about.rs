@@ -3,6 +3,13 @@
 /// The text below the command of a page; none if its command writes its own.
 pub(crate) fn about(page: &str) -> Option<&'static str> {
     Some(match page {
+        "samplers" => {
+            "Compared: how often executions show a bug, with raddle's `random` and with shuttle's random scheduler on the same \
+             text of each program; and samplers of raddle beside each other.\n\n\
+             To conclude: whether what `random` decides at (which operations are steps, and which tasks it may choose from) \
+             makes bugs rarer than in shuttle. Not to conclude: which tool is better at finding bugs. The default of raddle \
+             is not `random`, and shuttle has other schedulers."
+        }
         "actors" => {
             "Compared: messages per second of actors on threads, for three small programs written for each library, all \
              measured in one run and in turn.\n\n\

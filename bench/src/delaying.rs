@@ -6,7 +6,6 @@ mod columns;
 mod custom;
 mod density;
 mod priorities;
-mod rates;
 mod runs;
 mod tables;
 
@@ -31,8 +30,6 @@ pub(crate) enum What {
     Custom,
     /// Priorities of processes for bugs that other explorers miss; to try others: `--bug`, `--order`, `--arguments`
     Priorities,
-    /// States per second and bytes per state
-    Rates,
 }
 
 /// What the command line asks for.
@@ -98,7 +95,6 @@ pub(crate) fn measure(asked: &Asked, progress: &dyn Fn(&str)) -> Vec<Part> {
         What::Failures => all.push(density::measure(asked, progress)),
         What::Custom => all.push(custom::measure(asked.limits, progress)),
         What::Priorities => all.push(priorities::measure(asked, asked.order.as_deref(), progress)),
-        What::Rates => all.push(rates::measure(asked.quick, progress)),
     }
     all.into_iter().map(Part::from).collect()
 }

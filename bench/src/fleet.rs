@@ -159,39 +159,169 @@ pub(crate) fn throughput(quick: bool, say: &dyn Fn(&str)) -> Result<Table, Strin
 }
 
 /// What cutting adds to the executions of a search.
-pub(crate) fn redundancy(say: &dyn Fn(&str)) -> Result<Table, String> {
+pub(crate) fn redundancy(quick: bool, say: &dyn Fn(&str)) -> Result<Table, String> {
     let driver = driver()?;
-    let header =
-        ["strategy", "workers", "units", "traces", "executions", "cut", "more than one worker's"];
+    let header = [
+        "program",
+        "strategy",
+        "workers",
+        "executions of a unit",
+        "units",
+        "traces",
+        "executions",
+        "blocked",
+        "added by cutting",
+    ];
     let mut table = Table {
-        title: "Executions of a search of 34,650 traces, however it is cut".to_owned(),
+        title: "Executions of a search, however it is cut".to_owned(),
         header: header.map(str::to_owned).into(),
         ..Table::default()
     };
-    for strategy in ["dfs", "dpor"] {
-        let mut first = None;
-        let ways: [&[&str]; 4] = [
-            &["--workers=1"],
-            &["--workers=2"],
-            &["--workers=4", "--unit-executions=1000"],
-            &["--workers=8", "--unit-executions=50"],
-        ];
-        for way in ways {
-            say(&format!("fleet: {strategy} {}", way.join(" ")));
+    // Whole first: what a search without workers does is what the others are compared with.
+    let ways: [(&str, &[&str]); 5] = [
+        ("none", &[]),
+        ("1", &["--workers=1"]),
+        ("2", &["--workers=2"]),
+        ("4", &["--workers=4", "--unit-executions=1000"]),
+        ("8", &["--workers=8", "--unit-executions=50"]),
+    ];
+    let programs: &[(&str, &str)] = if quick {
+        &[("cut", "dfs"), ("cut", "dpor")]
+    } else {
+        &[
+            ("cut", "dfs"),
+            ("cut", "dpor"),
+            ("cut", "dpor(source)"),
+            ("senders", "dpor(source)"),
+            ("commit", "dpor(source)"),
+            ("yields", "dpor(source)"),
+        ]
+    };
+    for &(program, strategy) in programs {
+        let mut whole = None;
+        for (workers, way) in ways {
+            say(&format!("fleet: {program}, {strategy} {}", way.join(" ")));
             let mut more: Vec<String> = way.iter().map(ToString::to_string).collect();
-            more.push("--traces=true".to_owned());
-            let ran = run(vec![command(&driver, "cut", strategy, &more)])?.remove(0);
-            let own = *first.get_or_insert(ran.executions);
+            // More than any of them needs, so that none ends at the usual number.
+            more.extend(["--traces=true".to_owned(), "--executions=10000000".to_owned()]);
+            let ran = run(vec![command(&driver, program, strategy, &more)])?.remove(0);
+            let all = ran.executions + ran.blocked;
+            let whole = *whole.get_or_insert(all);
+            let unit = way.get(1).and_then(|way| way.split_once('='));
+            let added = all.saturating_sub(whole);
+            #[expect(clippy::cast_precision_loss, reason = "counts are small")]
+            let share = 100.0 * added as f64 / ran.traces.max(1) as f64;
             table.rows.push(vec![
+                program.to_owned(),
                 format!("`{strategy}`"),
-                way[0].trim_start_matches("--workers=").to_owned(),
+                workers.to_owned(),
+                unit.map_or("as usual", |(_, n)| n).to_owned(),
                 grouped(ran.units),
                 grouped(ran.traces),
                 grouped(ran.executions),
                 grouped(ran.blocked),
-                format!("{}", ran.executions.abs_diff(own)),
+                format!("{} ({share:.1} %)", grouped(added)),
             ]);
         }
     }
+    table.notes.push(
+        "*added by cutting*: executions, those that were blocked among them, beyond those of the search without workers, and \
+         their share of the traces. `dpor` is memoryless in units and has wakeup trees without workers. It has no units for \
+         programs of actors, timeouts or yields: there workers run `dpor(source)`."
+            .to_owned(),
+    );
+    Ok(table)
+}
+
+/// The time of the clock by the number of workers: Eta's figure 6 as far as there are processors.
+pub(crate) fn scaling(quick: bool, say: &dyn Fn(&str)) -> Result<Table, String> {
+    let driver = driver()?;
+    let header = ["program", "strategy", "workers", "executions a second", "±", "times one worker"];
+    let mut table = Table {
+        title: "Executions a second by workers (Eta's figure 6)".to_owned(),
+        header: header.map(str::to_owned).into(),
+        ..Table::default()
+    };
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let powers = std::iter::successors(Some(1), |n| Some(2 * n)).take_while(|n| *n <= cores);
+    for (program, strategy, all) in [("short", "dpor", 369_600), ("long", "dfs", 3_432)] {
+        let mut one = None;
+        for workers in powers.clone() {
+            let mut rates = Vec::new();
+            for _ in 0..if quick { 1 } else { RUNS } {
+                say(&format!("fleet: {program}, {strategy}, {workers} workers by the clock"));
+                let more = [format!("--workers={workers}")];
+                let begin = std::time::Instant::now();
+                let ran = run(vec![command(&driver, program, strategy, &more)])?.remove(0);
+                if ran.executions != all {
+                    return Err(format!("{program}, {strategy}: {} executions", ran.executions));
+                }
+                #[expect(clippy::cast_precision_loss, reason = "counts are small")]
+                rates.push(all as f64 / begin.elapsed().as_secs_f64());
+            }
+            #[expect(clippy::cast_precision_loss, reason = "counts are small")]
+            let n = rates.len() as f64;
+            let mean = rates.iter().sum::<f64>() / n;
+            let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / n;
+            let one = *one.get_or_insert(mean);
+            #[expect(clippy::cast_sign_loss, reason = "a rate is not negative")]
+            table.rows.push(vec![
+                program.to_owned(),
+                format!("`{strategy}`"),
+                workers.to_string(),
+                grouped(mean as u64),
+                format!("{:.1} %", 100.0 * variance.sqrt() / mean),
+                format!("{:.2}", mean / one),
+            ]);
+        }
+    }
+    table.notes.push(format!(
+        "The whole search by the clock, from the start of the driver to its end, {RUNS} repetitions; ±: the standard deviation. \
+         Up to the {cores} processors of this machine. Beyond them [fleet-sim.md](fleet-sim.md) has a simulation, with Eta's \
+         curve beside it."
+    ));
+    Ok(table)
+}
+
+/// What writing checkpoints takes of a search's time.
+pub(crate) fn checkpoints(quick: bool, say: &dyn Fn(&str)) -> Result<Table, String> {
+    let driver = driver()?;
+    let header = ["strategy", "executions", "without: s", "one a second: s", "more"];
+    let mut table = Table {
+        title: "Processor time of a search without checkpoints and with one a second".to_owned(),
+        header: header.map(str::to_owned).into(),
+        ..Table::default()
+    };
+    for (strategy, executions) in [
+        ("dfs", 369_600),
+        ("dpor", 369_600),
+        ("dpor(source)", 369_600),
+        ("all breadth-first", 200_000),
+        ("all best-first(pb)", 200_000),
+    ] {
+        let executions = if quick { executions / 20 } else { executions };
+        let (mut without, mut with) = (f64::MAX, f64::MAX);
+        for _ in 0..if quick { 1 } else { RUNS } {
+            say(&format!("fleet: checkpoints of {strategy}"));
+            for (every, least) in [("none", &mut without), ("1s", &mut with)] {
+                let more =
+                    [format!("--executions={executions}"), format!("--checkpoint-every={every}")];
+                let ran = run(vec![command(&driver, "short", strategy, &more)])?.remove(0);
+                *least = least.min(ran.busy);
+            }
+        }
+        table.rows.push(vec![
+            format!("`{strategy}`"),
+            grouped(executions),
+            format!("{without:.2}"),
+            format!("{with:.2}"),
+            format!("{:.1} %", 100.0 * (with / without - 1.0)),
+        ]);
+    }
+    table.notes.push(
+        "Driver and host, the least of the runs. A second is asked for to see something: the default is 30 s. A checkpoint that \
+         takes long is written less often than asked for, so that it takes at most a hundredth of the time."
+            .to_owned(),
+    );
     Ok(table)
 }

@@ -25,6 +25,7 @@ mod part;
 mod peers;
 mod plot;
 mod reduction;
+mod samplers;
 mod states;
 mod table;
 
@@ -53,6 +54,8 @@ struct Arguments {
 enum Command {
     /// Cost of an execution beside shuttle and loom, on small programs of threads
     Foundation(Output),
+    /// How often executions of samplers show the bugs of the corpus, beside shuttle
+    Samplers(Output),
     /// What DPOR saves beside other tools, and what it costs
     ///
     /// With --markdown also writes the plot of the growth, to docs/results/reduction-growth.svg
@@ -286,6 +289,7 @@ fn main() -> ExitCode {
         Command::Hapset(asked) => hapset(&asked),
         Command::Gambit(asked) => gambit(&asked),
         Command::Bita(asked) => bita(&asked),
+        Command::Samplers(output) => samplers(&output),
         Command::Delaying(asked) => delaying(&asked),
         Command::Estimate(output) => estimate(&output),
         Command::Default(output) => default(&output),
@@ -307,6 +311,12 @@ fn foundation(output: &Output) -> Result<ExitCode, String> {
     let tables = foundation::measure(&peers, output.quick, say);
     let title = "Foundation: speed beside loom and shuttle";
     finish(&render(output, "foundation", title, &tables), &tables)
+}
+
+fn samplers(output: &Output) -> Result<ExitCode, String> {
+    let peers = Peers::build(&[Tool::ShuttleCorpus]).map_err(|error| error.to_string())?;
+    let tables = samplers::measure(&peers, output.quick, say);
+    finish(&render(output, "samplers", "Samplers: executions until a bug shows", &tables), &tables)
 }
 
 fn reduction(output: &Output) -> Result<ExitCode, String> {
@@ -555,7 +565,13 @@ fn driver(output: &Output) -> Result<ExitCode, String> {
 }
 
 fn fleet(output: &Output) -> Result<ExitCode, String> {
-    let tables = [fleet::throughput(output.quick, &say)?, fleet::redundancy(&say)?];
+    let quick = output.quick;
+    let tables = [
+        fleet::throughput(quick, &say)?,
+        fleet::scaling(quick, &say)?,
+        fleet::redundancy(quick, &say)?,
+        fleet::checkpoints(quick, &say)?,
+    ];
     let title = "Hosts that share one search";
     finish(&render(output, "fleet", title, &tables), &tables)
 }

@@ -21,6 +21,8 @@ const DEADLINE: Duration = Duration::from_mins(2);
 pub(crate) enum Tool {
     Raddle,
     Shuttle,
+    /// shuttle, with the programs of the corpus.
+    ShuttleCorpus,
     Loom,
     /// loom, with programs that use its `Arc`.
     LoomArc,
@@ -43,7 +45,7 @@ impl Tool {
     const fn directory(self) -> &'static str {
         match self {
             Self::Raddle | Self::RaddleStates | Self::OneSearch => "",
-            Self::Shuttle => "peer-shuttle",
+            Self::Shuttle | Self::ShuttleCorpus => "peer-shuttle",
             Self::Loom | Self::LoomArc => "peer-loom",
             Self::Traceforge => "peer-traceforge",
             Self::Stateright => "peer-stateright",
@@ -55,7 +57,7 @@ impl Tool {
     const fn package(self) -> &'static str {
         match self {
             Self::Raddle | Self::RaddleStates | Self::OneSearch => "raddle-bench",
-            Self::Shuttle => "peer-shuttle",
+            Self::Shuttle | Self::ShuttleCorpus => "peer-shuttle",
             Self::Loom | Self::LoomArc => "peer-loom",
             Self::Traceforge => "peer-traceforge",
             Self::Stateright => "peer-stateright",
@@ -67,6 +69,7 @@ impl Tool {
         match self {
             Self::Raddle => "peer-raddle",
             Self::Shuttle => "peer-shuttle",
+            Self::ShuttleCorpus => "peer-shuttle-corpus",
             Self::Loom => "peer-loom",
             Self::LoomArc => "peer-loom-arc",
             Self::Traceforge => "peer-traceforge",
@@ -82,7 +85,7 @@ impl fmt::Display for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Raddle | Self::RaddleStates | Self::OneSearch => "raddle",
-            Self::Shuttle => "shuttle",
+            Self::Shuttle | Self::ShuttleCorpus => "shuttle",
             Self::Loom => "loom",
             Self::LoomArc => "loom, own Arc",
             Self::Traceforge => "traceforge",
@@ -209,6 +212,21 @@ impl Peers {
         what: &str,
         arguments: &[String],
     ) -> Result<T, PeerError> {
+        let lines = self.text(tool, what, arguments)?;
+        // traceforge tells how far it is before.
+        let line = lines.lines().last().unwrap_or_default();
+        serde_json::from_str(line).map_err(|error| {
+            PeerError(format!("{tool} on {what} printed no measurement ({error}): {lines}"))
+        })
+    }
+
+    /// Runs a peer and reads all that it prints. `what` is for messages.
+    pub(crate) fn text(
+        &self,
+        tool: Tool,
+        what: &str,
+        arguments: &[String],
+    ) -> Result<String, PeerError> {
         let binary = self.directory.join(tool.binary());
         let command_line = format!("{} {}", binary.display(), arguments.join(" "));
         let mut command = Command::new(&binary);
@@ -237,10 +255,7 @@ impl Peers {
         if let Some(mut stdout) = child.stdout.take() {
             stdout.read_to_string(&mut lines).map_err(|error| failed(&error.to_string()))?;
         }
-        // traceforge tells how far it is before.
-        let line = lines.lines().last().unwrap_or_default();
-        serde_json::from_str(line)
-            .map_err(|error| failed(&format!("printed no measurement ({error})")))
+        Ok(lines)
     }
 }
 

@@ -22,7 +22,6 @@ pub mod extracted;
 pub mod pbzip2;
 pub mod pfscan;
 pub mod shapes;
-pub mod table;
 pub mod thrift;
 
 use crate::libraries::Test;

@@ -35,6 +35,7 @@ pub mod program;
 pub mod protocols;
 pub mod registry;
 pub mod run;
+pub mod tables;
 pub mod unit_tests;
 
 pub use program::{Expected, Group, Parameter, Program};

@@ -31,7 +31,6 @@ pub mod semaphore;
 pub mod seqlock;
 pub mod snapshot;
 pub mod stack;
-pub mod table;
 pub mod unbounded;
 
 use crate::program::{Group, Program};

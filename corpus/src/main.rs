@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use raddle_corpus::protocols::PROTOCOLS;
+use raddle_corpus::tables;
 use raddle_corpus::{Ask, Expected, Lookup, Program, REGISTRY, Told, everything, find, run};
-use raddle_corpus::{applications, libraries};
 use serde_json::json;
 
 const AS_KNOWN: u8 = 0;
@@ -141,8 +141,8 @@ fn main() -> ExitCode {
     let mut out = io::stdout().lock();
     let done = match &cli.command {
         Command::List { json } => list(&mut out, *json).map(|()| AS_KNOWN),
-        Command::Libraries => show(&mut out, &libraries::table::table()).map(|()| AS_KNOWN),
-        Command::Applications => show(&mut out, &applications::table::table()).map(|()| AS_KNOWN),
+        Command::Libraries => show(&mut out, &tables::libraries::table()).map(|()| AS_KNOWN),
+        Command::Applications => show(&mut out, &tables::applications::table()).map(|()| AS_KNOWN),
         Command::Minimise { seeds } => minimise(&mut out, *seeds).map(|()| AS_KNOWN),
         Command::Threads(asked) => threads(&mut out, asked),
         Command::Run(asked) if asked.all => run_all(&mut out, asked),

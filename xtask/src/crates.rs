@@ -4,6 +4,8 @@
 //! this repository. Each crate is built twice with the same flags, once with the real loom and once with `raddle-loom` in its
 //! place by one line of `[patch.crates-io]`. Every test then runs in a process of its own with a limit of CPU time.
 
+pub mod mutants;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +22,7 @@ pub struct Subject {
     pub name: &'static str,
     /// The version that is measured.
     pub version: &'static str,
-    /// The flag under which it uses loom.
+    /// The flags under which it uses loom.
     cfg: &'static str,
     /// Which tests, as arguments of `cargo test`.
     tests: &'static str,
@@ -28,6 +30,14 @@ pub struct Subject {
     filter: &'static str,
     /// The bound on preemptions that its own instructions name, if any.
     bound: Option<u32>,
+    /// Dependencies of its tests that these tests do without, and that do not build with these flags.
+    without: &'static [&'static str],
+}
+
+impl Subject {
+    const fn without(self, without: &'static [&'static str]) -> Self {
+        Self { without, ..self }
+    }
 }
 
 const fn subject(
@@ -37,11 +47,11 @@ const fn subject(
     (tests, filter): (&'static str, &'static str),
     bound: Option<u32>,
 ) -> Subject {
-    Subject { name, version, cfg, tests, filter, bound }
+    Subject { name, version, cfg, tests, filter, bound, without: &[] }
 }
 
 /// The crates, in order.
-pub const SUBJECTS: [Subject; 10] = [
+pub const SUBJECTS: [Subject; 16] = [
     subject("parking", "2.2.1", "loom", ("--test loom --features loom", ""), None),
     subject("bytes", "1.12.1", "loom", ("--lib", "fuzz"), None),
     subject("oneshot", "0.2.1", "oneshot_loom", ("--test loom --features async", ""), None),
@@ -58,6 +68,13 @@ pub const SUBJECTS: [Subject; 10] = [
     ),
     subject("sharded-slab", "0.1.7", "loom", ("--lib", ""), Some(2)),
     subject("thingbuf", "0.1.6", "loom", ("--lib", ""), Some(2)),
+    subject("st3", "0.4.1", "st3_loom", ("--test loom", ""), None),
+    subject("tachyonix", "0.3.1", "tachyonix_loom", ("--lib", "loom"), None),
+    subject("multishot", "0.3.2", "multishot_loom", ("--lib", "loom"), None),
+    subject("cordyceps", "0.3.5", "loom", ("--lib", "loom"), Some(2)),
+    subject("left-right", "0.11.8", "loom", ("--test loom", ""), Some(2)),
+    subject("tokio", "1.54.1", "loom tokio_unstable", ("--lib --features full", "loom"), Some(2))
+        .without(&["tokio-test", "tokio-stream", "mockall", "tracing-mock", "async-stream"]),
 ];
 
 /// What runs the tests.
@@ -119,22 +136,45 @@ pub fn page(
     let mut measured = Vec::new();
     for (subject, source) in subjects.iter().zip(sources) {
         progress(&format!("{} {}", subject.name, subject.version));
-        let mut binaries = Vec::new();
-        for tool in [Tool::Loom, Tool::Raddle] {
-            let copy = work.join(format!("{}-{}", subject.name, tool.name()));
-            lay_out(root, &source, &copy, tool)?;
-            binaries.push(build(&work, &copy, subject, tool)?);
-        }
-        let mut rows = Vec::new();
-        for test in list(&binaries[0], subject)? {
-            let runs = [Tool::Loom, Tool::Raddle]
-                .map(|tool| run(&binaries[tool as usize], &test, subject, tool, limit));
-            let [loom, raddle] = runs;
-            rows.push(Row { test, runs: [loom?, raddle?] });
+        let rows = measure(root, &work, (subject, &source), limit, progress);
+        // What one crate lacks must not lose what the others have shown.
+        if let Err(why) = &rows {
+            progress(why);
         }
         measured.push((*subject, rows));
     }
     Ok(written(&measured, limit))
+}
+
+/// The tests of one crate under both tools.
+fn measure(
+    root: &Path,
+    work: &Path,
+    (subject, source): (&Subject, &Path),
+    limit: u32,
+    progress: &dyn Fn(&str),
+) -> Result<Vec<Row>, String> {
+    let mut binaries = Vec::new();
+    for tool in [Tool::Loom, Tool::Raddle] {
+        let copy = work.join(format!("{}-{}", subject.name, tool.name()));
+        lay_out(root, source, &copy, subject, tool)?;
+        binaries.push(build(work, &copy, subject, tool)?);
+    }
+    let mut rows = Vec::new();
+    for test in list(&binaries[0], subject)? {
+        let [loom, raddle] = [Tool::Loom, Tool::Raddle]
+            .map(|tool| run(&binaries[tool as usize], &test, subject, tool, limit));
+        let row = Row { test, runs: [loom?, raddle?] };
+        let [loom, raddle] = &row.runs;
+        progress(&format!(
+            "  {}: {}; {}",
+            row.test,
+            word(loom, Tool::Loom),
+            word(raddle, Tool::Raddle)
+        ));
+        rows.push(row);
+    }
+    Ok(rows)
 }
 
 fn command(program: &str, directory: &Path) -> Command {
@@ -187,7 +227,13 @@ fn fetch(work: &Path, subjects: &[Subject]) -> Result<Vec<PathBuf>, String> {
 }
 
 /// Copies the sources anew, with the line that puts raddle in loom's place.
-fn lay_out(root: &Path, source: &Path, copy: &Path, tool: Tool) -> Result<(), String> {
+fn lay_out(
+    root: &Path,
+    source: &Path,
+    copy: &Path,
+    subject: &Subject,
+    tool: Tool,
+) -> Result<(), String> {
     if copy.exists() {
         fs::remove_dir_all(copy).map_err(|error| format!("{}: {error}", copy.display()))?;
     }
@@ -197,7 +243,8 @@ fn lay_out(root: &Path, source: &Path, copy: &Path, tool: Tool) -> Result<(), St
     // It pins what the crate was tested with, for either tool.
     let _ = fs::remove_file(copy.join("Cargo.lock"));
     let manifest = copy.join("Cargo.toml");
-    let mut text = fs::read_to_string(&manifest).map_err(|error| error.to_string())?;
+    let text = fs::read_to_string(&manifest).map_err(|error| error.to_string())?;
+    let mut text = less(&text, subject.without);
     text.push_str("\n[workspace]\n");
     if tool == Tool::Raddle {
         // Both lines of versions that crates use: cargo takes the one that fits.
@@ -212,6 +259,23 @@ fn lay_out(root: &Path, source: &Path, copy: &Path, tool: Tool) -> Result<(), St
     write_file(&manifest, text.as_bytes())
 }
 
+/// A manifest, as the registry has it, less some dependencies of tests.
+fn less(manifest: &str, without: &[&str]) -> String {
+    let mut kept = String::new();
+    let mut is_out = false;
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            let name = line.trim_end_matches(']').rsplit_once("dev-dependencies.");
+            is_out = name.is_some_and(|(_, name)| without.contains(&name));
+        }
+        if !is_out {
+            kept.push_str(line);
+            kept.push('\n');
+        }
+    }
+    kept
+}
+
 /// Builds the tests. Returns the binary.
 fn build(work: &Path, copy: &Path, subject: &Subject, tool: Tool) -> Result<PathBuf, String> {
     let mut cargo = command("cargo", copy);
@@ -219,7 +283,7 @@ fn build(work: &Path, copy: &Path, subject: &Subject, tool: Tool) -> Result<Path
         .args(["test", "--release", "--no-run", "--message-format", "json-render-diagnostics"])
         .args(subject.tests.split_whitespace())
         .env("CARGO_TARGET_DIR", work.join(format!("build-{}", tool.name())))
-        .env("RUSTFLAGS", format!("--cfg {} --cap-lints warn", subject.cfg));
+        .env("RUSTFLAGS", flags(subject.cfg));
     let what = format!("{} with {}", subject.name, tool.name());
     let said = output(cargo, &what)?;
     let binary = said
@@ -229,6 +293,11 @@ fn build(work: &Path, copy: &Path, subject: &Subject, tool: Tool) -> Result<Path
         .filter(|message| message["profile"]["test"] == true)
         .find_map(|message| message["executable"].as_str().map(PathBuf::from));
     binary.ok_or(format!("{what}: cargo built no test"))
+}
+
+fn flags(cfg: &str) -> String {
+    let cfgs: Vec<_> = cfg.split(' ').map(|cfg| format!("--cfg {cfg}")).collect();
+    cfgs.join(" ") + " --cap-lints warn"
 }
 
 fn list(binary: &Path, subject: &Subject) -> Result<Vec<String>, String> {
@@ -319,8 +388,16 @@ fn word(run: &Run, tool: Tool) -> String {
     format!("{ended} | {executions} | {:.2}", run.seconds)
 }
 
+/// The tests of a crate, or why there are none.
+type Measured = (Subject, Result<Vec<Row>, String>);
+
+const HEAD: &str = "\
+| crate | bound | tests | covered by loom, raddle | failing | CPU seconds, loom | raddle | covered by both: loom | raddle |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|
+";
+
 /// The page.
-fn written(measured: &[(Subject, Vec<Row>)], limit: u32) -> String {
+fn written(measured: &[Measured], limit: u32) -> String {
     let mut page = String::from(
         "# Tests of real crates, written for loom, under loom and under raddle\n\n`cargo xtask crates`",
     );
@@ -336,34 +413,24 @@ fn written(measured: &[(Subject, Vec<Row>)], limit: u32) -> String {
             n => format!("{n} crates"),
         },
     );
-    page.push_str(
-        "| crate | bound | tests | covered by loom, raddle | failing | CPU seconds, loom | raddle | same tests covered by both: loom | raddle |\n\
-         |---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
-    );
+    let all: Vec<&Row> = measured.iter().flat_map(|(_, rows)| rows.iter().flatten()).collect();
+    page.push_str(&summary(&all));
+    page.push_str(HEAD);
     for (subject, rows) in measured {
-        let count = |holds: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| holds(row)).count();
-        let sum = |tool: Tool, of: &dyn Fn(&Row) -> bool| -> f64 {
-            rows.iter().filter(|row| of(row)).map(|row| row.runs[tool as usize].seconds).sum()
-        };
-        let both = |row: &Row| row.runs.iter().all(|run| run.covered);
-        let _ = writeln!(
-            page,
-            "| {} {} | {} | {} | {}, {} | {}, {} | {:.2} | {:.2} | {:.2} | {:.2} |",
-            subject.name,
-            subject.version,
-            subject.bound.map_or("none".to_owned(), |bound| bound.to_string()),
-            rows.len(),
-            count(&|row| row.runs[0].covered),
-            count(&|row| row.runs[1].covered),
-            count(&|row| row.runs[0].ended == Ended::Failed),
-            count(&|row| row.runs[1].ended == Ended::Failed),
-            sum(Tool::Loom, &|_| true),
-            sum(Tool::Raddle, &|_| true),
-            sum(Tool::Loom, &both),
-            sum(Tool::Raddle, &both),
-        );
+        match rows {
+            Ok(rows) => page.push_str(&line(subject, rows)),
+            Err(why) => {
+                let why = why.lines().next().unwrap_or_default();
+                let _ = writeln!(
+                    page,
+                    "| {} {} | | not measured: {why} | | | | | | |",
+                    subject.name, subject.version
+                );
+            }
+        }
     }
     for (subject, rows) in measured {
+        let Ok(rows) = rows else { continue };
         let _ = write!(
             page,
             "\n## {} {}\n\n| test | loom | executions | CPU s | raddle | executions | CPU s |\n|---|---|---:|---:|---|---:|---:|\n",
@@ -377,9 +444,80 @@ fn written(measured: &[(Subject, Vec<Row>)], limit: u32) -> String {
     page
 }
 
+/// What the tests that take loom long come to.
+fn summary(all: &[&Row]) -> String {
+    let failing = |tool: Tool| {
+        let fails = |row: &&&Row| row.runs[tool as usize].ended == Ended::Failed;
+        let names: Vec<String> =
+            all.iter().filter(fails).map(|row| format!("`{}`", row.test)).collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    };
+    let mut text = format!(
+        "Failing under loom: {}. Failing under raddle: {}.\n\n",
+        failing(Tool::Loom),
+        failing(Tool::Raddle)
+    );
+    // One that was stopped took loom at least this long.
+    let long = all.iter().filter(|row| row.runs[0].seconds > 1.0);
+    let (ended, others): (Vec<&&Row>, Vec<&&Row>) =
+        long.partition(|row| row.runs[1].ended == Ended::Passed);
+    let mut parts: Vec<f64> =
+        ended.iter().map(|row| row.runs[1].seconds / row.runs[0].seconds).collect();
+    parts.sort_by(f64::total_cmp);
+    if let Some(median) = parts.get(parts.len() / 2) {
+        let few = parts.iter().filter(|part| **part <= 0.2).count();
+        let left: Vec<String> = others.iter().map(|row| format!("`{}`", row.test)).collect();
+        let _ = write!(
+            text,
+            "Tests that take loom more than a second, or on which it was stopped: {}. raddle ends {} of them, {few} in at most a fifth of \
+             that time; the median is 1/{:.0}.",
+            ended.len() + others.len(),
+            ended.len(),
+            1.0 / median.max(1e-4)
+        );
+        if !left.is_empty() {
+            let _ = write!(text, " It does not end {}.", left.join(", "));
+        }
+        text.push_str("\n\n");
+    }
+    text
+}
+
+/// The row of a crate in the first table.
+fn line(subject: &Subject, rows: &[Row]) -> String {
+    let count = |holds: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| holds(row)).count();
+    let sum = |tool: Tool, of: &dyn Fn(&Row) -> bool| -> f64 {
+        rows.iter().filter(|row| of(row)).map(|row| row.runs[tool as usize].seconds).sum()
+    };
+    let both = |row: &Row| row.runs.iter().all(|run| run.covered);
+    format!(
+        "| {} {} | {} | {} | {}, {} | {}, {} | {:.2} | {:.2} | {:.2} | {:.2} |\n",
+        subject.name,
+        subject.version,
+        subject.bound.map_or("none".to_owned(), |bound| bound.to_string()),
+        rows.len(),
+        count(&|row| row.runs[0].covered),
+        count(&|row| row.runs[1].covered),
+        count(&|row| row.runs[0].ended == Ended::Failed),
+        count(&|row| row.runs[1].ended == Ended::Failed),
+        sum(Tool::Loom, &|_| true),
+        sum(Tool::Raddle, &|_| true),
+        sum(Tool::Loom, &both),
+        sum(Tool::Raddle, &both),
+    )
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{cpu_seconds, sum_before, sum_executions};
+    use super::{cpu_seconds, flags, less, sum_before, sum_executions};
+
+    #[test]
+    fn a_manifest_loses_only_what_it_is_told_to() {
+        let manifest = "[dependencies.a]\nversion = \"1\"\n[target.x.dev-dependencies.b]\nversion = \"2\"\n[lib]\n";
+        assert_eq!(less(manifest, &["b"]), "[dependencies.a]\nversion = \"1\"\n[lib]\n");
+        assert_eq!(less(manifest, &["a"]), manifest);
+        assert_eq!(flags("loom x"), "--cfg loom --cfg x --cap-lints warn");
+    }
 
     #[test]
     fn what_tools_print_is_read() {

@@ -9,7 +9,7 @@ const USAGE: &str = "usage: cargo xtask tidy
        cargo xtask size [CHECKOUT]
        cargo xtask instructions CHECKOUT
        cargo xtask budgets [--update]
-       cargo xtask crates [--limit SECONDS] [--page FILE] [CRATE ...]
+       cargo xtask crates [--mutants] [--limit SECONDS] [--page FILE] [CRATE ...]
        cargo xtask mutate [--markdown] [--every-test] [--done FILE] [NAME ...]
        cargo xtask nightly [--time 4h] [--resume] [--keep COMMIT] [--jobs 2] [--pages quick|full|none] [PART ...]";
 
@@ -75,7 +75,8 @@ fn counted(before: &Path) -> ExitCode {
 
 fn measured(arguments: &[&str]) -> ExitCode {
     let root = xtask::root();
-    let (mut limit, mut page, mut subjects) = (20, root.join("docs/results/crates.md"), Vec::new());
+    let (mut limit, mut page, mut subjects) = (20, None, Vec::new());
+    let mut mutants = false;
     let mut rest = arguments.iter();
     while let Some(&argument) = rest.next() {
         match argument {
@@ -84,9 +85,10 @@ fn measured(arguments: &[&str]) -> ExitCode {
                 None => return refuse("--limit needs a number of seconds"),
             },
             "--page" => match rest.next() {
-                Some(file) => page = PathBuf::from(file),
+                Some(file) => page = Some(PathBuf::from(file)),
                 None => return refuse("--page needs a file"),
             },
+            "--mutants" => mutants = true,
             name => {
                 let Some(subject) = crates::SUBJECTS.iter().find(|one| one.name == name) else {
                     let known: Vec<&str> = crates::SUBJECTS.iter().map(|one| one.name).collect();
@@ -102,7 +104,12 @@ fn measured(arguments: &[&str]) -> ExitCode {
     if subjects.is_empty() {
         subjects = crates::SUBJECTS.to_vec();
     }
-    let made = crates::page(&root, &subjects, limit, &say);
+    let (made, usual) = if mutants {
+        (crates::mutants::page(&root, &subjects, limit, &say), "docs/results/crate-mutants.md")
+    } else {
+        (crates::page(&root, &subjects, limit, &say), "docs/results/crates.md")
+    };
+    let page = page.unwrap_or_else(|| root.join(usual));
     match made.and_then(|text| {
         std::fs::write(&page, &text).map_err(|error| format!("{}: {error}", page.display()))?;
         Ok(text)

@@ -9,11 +9,13 @@ mod measure;
 mod program;
 mod programs;
 pub mod protocols;
+mod rate;
 mod states;
 
 pub use clock::cpu_time;
 pub use measure::{Measurement, Mode, Reduction, Search, SearchKind, Searched, main};
 pub use program::{Program, UnknownProgram};
+pub use rate::{Rate, RateAsked, RateSearch, rate_main};
 pub use states::{
     Counted, Frontier, Network, StateSearch, StatesMeasurement, Subject, states_main,
 };

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use raddle::Verdict;
 use raddle_corpus::applications::programs;
-use raddle_corpus::applications::table::table;
 use raddle_corpus::run::is_as_expected;
+use raddle_corpus::tables::applications::table;
 use raddle_corpus::{Ask, Expected, Program, run};
 
 use crate::outside::ends_well;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use raddle::Verdict;
 use raddle_corpus::libraries::programs;
-use raddle_corpus::libraries::table::table;
 use raddle_corpus::run::is_as_expected;
+use raddle_corpus::tables::libraries::table;
 use raddle_corpus::{Ask, Expected, Program, run};
 
 use crate::outside::ends_well;

@@ -91,7 +91,7 @@ const PAGES: &str = "\n## Pages of results\n\nThe pages themselves are as they w
                      measures them was run with fewer rounds, in a build without link-time optimisation and beside \
                      other parts, and every number could be measured; *re-made*: as it is made for the page. \
                      `applications.md` and `libraries.md` are compared by the tests of the part `corpus`, and \
-                     `mutations.md` is the part `mutations`; `samplers.md` is measured by hand.\n\n\
+                     `mutations.md` is the part `mutations`; `crates.md` and `crate-mutants.md` are made by `cargo xtask crates`.\n\n\
                      | page | command | outcome | time |\n|---|---|---|--:|\n";
 
 fn outcome(result: &Outcome, wanted: &Wanted) -> String {

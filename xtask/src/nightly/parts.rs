@@ -318,6 +318,7 @@ pub const PARTS: &[Part] = &[
     bench("page-estimates", "estimates.md", "estimate", "--quick"),
     bench("page-states", "states.md", "states", "--quick"),
     bench("page-foundation", "foundation.md", "foundation", "--quick"),
+    bench("page-samplers", "samplers.md", "samplers", "--quick"),
     bench("page-actors", "actors.md", "actors", "--quick"),
     bench("page-driver", "driver.md", "driver", "--quick"),
     bench("page-hapset", "hapset.md", "hapset all", "--quick"),
@@ -328,7 +329,6 @@ pub const PARTS: &[Part] = &[
     bench("page-delaying-failures", "delaying-failures.md", "delaying failures", "--quick"),
     bench("page-delaying-custom", "delaying-custom.md", "delaying custom", "--quick"),
     bench("page-delaying-priorities", "delaying-priorities.md", "delaying priorities", "--quick"),
-    bench("page-delaying-rates", "delaying-rates.md", "delaying rates", "--quick"),
     bench(
         "page-bita",
         "bita.md",

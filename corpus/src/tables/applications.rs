@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::APPLICATIONS;
-use crate::libraries::table::section;
+use super::section;
+use crate::applications::{APPLICATIONS, programs};
 use crate::program::Expected;
 
 const HEAD: &str = "\
@@ -28,7 +28,7 @@ strategies make of them: [hapset.md](hapset.md).
 #[must_use]
 pub fn table() -> String {
     let mut table = HEAD.to_owned();
-    let of = |kind| super::programs().filter(move |program| program.expected == kind).count();
+    let of = |kind| programs().filter(move |program| program.expected == kind).count();
     let _ = writeln!(
         table,
         "\n{} correct programs; bugs: {} assertions, {} deadlocks, {} data races.",
