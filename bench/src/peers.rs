@@ -231,6 +231,10 @@ impl Peers {
         let command_line = format!("{} {}", binary.display(), arguments.join(" "));
         let mut command = Command::new(&binary);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
+        // shuttle tells of each failure how to replay it.
+        if tool == Tool::ShuttleCorpus {
+            command.stderr(Stdio::null());
+        }
         for name in settings_of_tools() {
             command.env_remove(name);
         }

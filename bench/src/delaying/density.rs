@@ -83,6 +83,9 @@ impl Strategy for RandomWithPrices {
 struct FailingSamples {
     inner: StrataSample,
     program: &'static Program,
+    /// Samples that were begun. One whose execution ends before its next delay has fewer executions than delays.
+    samples: u64,
+    /// Whether an execution of the present one has failed.
     failed: bool,
     failures: u64,
 }
@@ -94,8 +97,8 @@ impl Strategy for FailingSamples {
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
         let goes_on = self.inner.begin(plan);
-        if self.inner.delays() <= 1 {
-            self.failed = false;
+        if goes_on && self.inner.delays() == 1 {
+            (self.failed, self.samples) = (false, self.samples + 1);
         }
         goes_on
     }
@@ -117,7 +120,8 @@ impl Strategy for FailingSamples {
     }
 
     fn end(&mut self, execution: &Finished<'_>) {
-        if fails(self.program, execution.outcome) && !self.failed {
+        let is_of_sample = self.samples > 0;
+        if is_of_sample && !self.failed && fails(self.program, execution.outcome) {
             self.failed = true;
             self.failures += 1;
         }
@@ -172,11 +176,11 @@ fn sample(
     (delays, samples): (u32, u32),
 ) -> String {
     let inner = StrataSample::new(Tracker::new(explorer), 1, samples, 1).from_delays(delays);
-    let mut strategy = FailingSamples { inner, program, failed: false, failures: 0 };
+    let mut strategy = FailingSamples { inner, program, samples: 0, failed: false, failures: 0 };
     // The execution without a delay comes first.
     let most = 1 + u64::from(samples) * u64::from(delays);
     run(program, arguments, &mut strategy, most);
-    per_thousand(strategy.failures, samples.into())
+    per_thousand(strategy.failures, strategy.samples)
 }
 
 /// All bugs that are asked for.
@@ -208,8 +212,9 @@ pub(crate) fn measure(asked: &Asked, progress: &dyn Fn(&str)) -> Table {
     }
     table.notes.push(format!(
         "`RS`: of {} executions drawn at random. `delays of RS`: how many delays of the explorer such an execution is, \
-         the median of those that do not fail. `n delays`: of {samples} samples with n delays each, at random places; a sample \
-         counts once if one of its executions fails. It costs n executions, so what it finds for its cost is this by n.",
+         the median of those that do not fail. `n delays`: of {samples} samples or more with n delays each, at random places; a sample \
+         counts once if one of its executions fails. It costs n executions, or fewer if one of them ends before its next delay, so \
+         what it finds for its cost is about this by n.",
         grouped(draws)
     ));
     table.notes.push(

@@ -14,8 +14,9 @@ const SLEEP: &str = "crates/raddle-search/src/sleep.rs";
 const OPENING: &str = "crates/raddle-search/src/expansion/reduced/opening.rs";
 const WAKEUP: &str = "crates/raddle-search/src/wakeup.rs";
 
-/// The end of the list of independent pairs.
-const PAIRS: &str = "| (Observe(_), Observe(_))\n    )";
+/// The look at the table of what conflicts. The rule that the table is made of is evaluated by the compiler, where no mutation can
+/// be chosen.
+const PAIRS: &str = "CONFLICTS[a.index()] >> b.index() & 1 != 0";
 
 /// The beginning of what cannot have come in another order.
 const REVERSIBLE: &str = "!matches!(\n        (first, second),";
@@ -23,7 +24,7 @@ const REVERSIBLE: &str = "!matches!(\n        (first, second),";
 /// Takes pairs of accesses for independent, besides those of the list.
 macro_rules! pairs {
     ($pairs:literal) => {
-        concat!("$OLD && !($ON && matches!((a, b), ", $pairs, "))")
+        concat!("{ use Access::*; ($OLD) && !($ON && matches!((a, b), ", $pairs, ")) }")
     };
 }
 
