@@ -220,10 +220,8 @@ pub(crate) fn measure(asked: &Asked, progress: &dyn Fn(&str)) -> Table {
     table.notes.push(
         "So this is why sampling by delays needs more executions than `random` where it does: samples with few delays are \
          close to the explorer's own execution, from which an execution at random is as many delays away as `delays of RS` says, \
-         and seldom fail; those with as many delays as an execution at random has \
-         fail more often, and cost as many executions each. What is more, a delay is drawn from the places after the \
-         one before, as in the paper, so that on average each halves what is left: the later ones of many delays are all \
-         near the end."
+         and seldom fail. More than four delays hardly help: a delay is drawn from the places after the one before, as in the \
+         paper, so that on average each halves what is left, and the later ones are near the end of the execution or find it over."
             .to_owned(),
     );
     table
