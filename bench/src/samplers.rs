@@ -186,7 +186,7 @@ fn notes(rows: &[Row], failures: u64, executions: u64, seconds: f64) -> Vec<Stri
              `RandomScheduler` of shuttle 0.9, both with their usual settings, the same source text of each program.",
             grouped(executions)
         ),
-        "Why they differ: in shuttle a thread that was spawned may run before the next one is, in raddle to spawn is no step. So bugs that need \
+        "Why they differ, for the two rows that were reckoned: in shuttle a thread that was spawned may run before the next one is, in raddle to spawn is no step. So bugs that need \
          one thread far ahead of another are more frequent there, and bugs that need threads side by side are more frequent here. \
          double-checked: one of two threads does four steps before the other's first, and then waits for two of the other's: \
          2 · (1/2)^6 = 1/32 here. abba: of two threads the second takes its first lock between the two of the first: 1/2 here. Unlocks \
