@@ -163,6 +163,16 @@ pub fn widest(access: Access) -> Access {
     }
 }
 
+/// Whether an attempt with this access succeeded, and would depend on more if it had failed: who finds something in a queue, or a
+/// place in it, is independent of a sender that goes, and who finds nothing is not.
+///
+/// Where such an attempt comes before what let it succeed, it may fail, and what was independent of it may come before it or after it.
+#[must_use]
+#[inline]
+pub fn depends_on_more_if_it_fails(access: Access) -> bool {
+    matches!(access, Access::TryTake | Access::TryBoundedPush(_))
+}
+
 /// Whether a step has changed what a look at its object sees.
 #[must_use]
 pub fn disturbs(access: Access) -> bool {

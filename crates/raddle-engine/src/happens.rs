@@ -9,7 +9,7 @@ mod races;
 
 use raddle_trace::hash::mix;
 
-use crate::dependence::{Footprint, conflict, disturbs, dominates};
+use crate::dependence::{Footprint, conflict, depends_on_more_if_it_fails, disturbs, dominates};
 use crate::op::{Access, ObjectId, TaskId};
 use crate::strategy::{Event, Step};
 use crate::vector_clock::{self, VectorClock};
@@ -200,6 +200,8 @@ pub struct History {
     sum: u64,
     /// No fingerprints are made.
     without_fingerprints: bool,
+    /// There was an attempt that [depends on more if it fails](depends_on_more_if_it_fails).
+    has_attempts: bool,
 }
 
 /// What was joined into the clock of an event.
@@ -449,6 +451,13 @@ impl History {
         }
     }
 
+    /// Whether there has been an attempt that succeeded and [depends on more if it fails](depends_on_more_if_it_fails), in this
+    /// execution or in one before.
+    #[must_use]
+    pub fn has_attempts(&self) -> bool {
+        self.has_attempts
+    }
+
     /// Whether some task looked if another is finished.
     #[must_use]
     pub fn has_looks(&self) -> bool {
@@ -464,6 +473,7 @@ impl History {
         let (own, partner) = (footprint.task, footprint.partner);
         let task = own.index();
         self.widen(task + 1);
+        self.has_attempts |= depends_on_more_if_it_fails(footprint.touched[0].1);
         let index = self.events.len() as u32;
         let row = self.clocks.len();
         let mut predecessors = self.begin_row::<PRINTS>(own);

@@ -27,7 +27,7 @@
 //! could have come instead of its timeout, lost 6 of 173 traces of two waits that may time out and wake for no reason:
 //! those with the lock taken and given back between the timeout's turn and the wake-up.
 
-use raddle_engine::dependence::{Footprint, widest};
+use raddle_engine::dependence::{Footprint, depends_on_more_if_it_fails, widest};
 use raddle_engine::happens::History;
 use raddle_engine::op::{Access, ObjectId, TaskId};
 use raddle_engine::strategy::{Step, Stuck, Tasks, Timer};
@@ -125,8 +125,15 @@ impl RaceFinder {
         mut filter: Option<&mut dyn RaceFilter>,
         mut found: impl FnMut(&History, usize, &Later),
     ) {
-        for index in ops.from..history.len() {
-            if !history.may_race(index) {
+        // A known race of an attempt may be reversed by another sequence now: one with a new event on which the attempt would depend
+        // if it failed. A trace of 13 was lost of a receiver's `try_recv` beside a `send` and the last sender's end.
+        let again = self.known.is_none() && filter.is_none() && history.has_attempts();
+        for index in if again { 0 } else { ops.from }..history.len() {
+            let attempted = || {
+                let (_, access) = history.event(index).footprint.touched[0];
+                depends_on_more_if_it_fails(access)
+            };
+            if !history.may_race(index) || index < ops.from && !attempted() {
                 continue;
             }
             history.races(index, &mut self.raced);

@@ -117,9 +117,6 @@ pub struct Gaps {
     /// Under a reduction with a bound: steps that were taken to be possible in another order were not.
     #[serde(default)]
     pub impossible: bool,
-    /// Under source sets in units: an operation that may succeed or fail was left to one unit and slept in another.
-    #[serde(default)]
-    pub attempts: bool,
 }
 
 /// What has been covered.
@@ -403,7 +400,7 @@ impl Gaps {
     /// Each that is set, as the reason why a reduction claims less.
     fn reasons(self) -> impl Iterator<Item = &'static str> {
         let Self { held_back, cut_off, threads, stuck, .. } = self;
-        let Self { timeouts, looks, yields, actors, impossible, attempts, .. } = self;
+        let Self { timeouts, looks, yields, actors, impossible, .. } = self;
         [
             (held_back, "a task that yielded or spun was held back until others had moved"),
             (cut_off, "an execution was cut off by a limit or ended its process"),
@@ -414,7 +411,6 @@ impl Gaps {
             (yields && !held_back, "a task yielded or spun"),
             (actors, "actors took steps"),
             (impossible, "steps were not possible in an order that was thought to be"),
-            (attempts, "an operation that may succeed or fail was tried in parts of the search"),
         ]
         .into_iter()
         .filter_map(|(set, why)| set.then_some(why))
@@ -435,7 +431,6 @@ impl std::ops::BitOr for Gaps {
             yields: self.yields | other.yields,
             actors: self.actors | other.actors,
             impossible: self.impossible | other.impossible,
-            attempts: self.attempts | other.attempts,
         }
     }
 }
@@ -1077,7 +1072,6 @@ mod tests {
             (Gaps { looks: true, ..none }, "a task looked whether another is finished"),
             (Gaps { yields: true, ..none }, "a task yielded or spun"),
             (Gaps { actors: true, ..none }, "actors took steps"),
-            (Gaps { attempts: true, ..none }, "an operation that may succeed or fail was tried"),
             (Gaps { cut_off: true, ..none }, "an execution was cut off by a limit"),
         ] {
             let sentence = covered(Some(2), none | gaps);

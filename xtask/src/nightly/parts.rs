@@ -153,6 +153,21 @@ pub const PARTS: &[Part] = &[
         None,
     ),
     comparison(
+        "agreement",
+        Tests::Threads,
+        "agreement::reductions_agree_on_programs_beyond_exhaustive_search",
+        (12_000, 500, 5_000),
+        // Fewer than the 1,000 of `RADDLE_LONG`, for time.
+        Some(500),
+    ),
+    comparison(
+        "agreement-actors",
+        Tests::Actors,
+        "random::reductions_agree_on_programs_beyond_exhaustive_search",
+        (6_000, 500, 5_000),
+        Some(500),
+    ),
+    comparison(
         "faults",
         Tests::Actors,
         "random::reductions_see_every_fault",

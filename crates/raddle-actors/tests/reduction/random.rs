@@ -374,12 +374,30 @@ fn compare(program: &Arc<Program>, most: u64) -> Compared {
     }
 }
 
+/// Compares the reductions with each other, on a program that has too many interleavings for all of them to be run.
+fn compare_with_each_other(program: &Arc<Program>, most: u64) -> Compared {
+    if !is_too_large(1_000, &|| program.run()) {
+        return Compared::TooLarge;
+    }
+    let Some(all) = reduced(Reduction::Optimal, most, &|| program.run()) else {
+        return Compared::TooLarge;
+    };
+    // Classic and Eta's reduction run many executions in vain.
+    match difference(program, &all, most * 10) {
+        Some(how) if how.ends_with(ENDLESS) => Compared::TooLarge,
+        Some(how) => Compared::Differs(how),
+        None => Compared::Same { interleavings: all.executions, traces: all.traces.len() as u64 },
+    }
+}
+
+const ENDLESS: &str = "does not end";
+
 /// What a reduction saw that differs from what there is, as a sentence.
 fn difference(program: &Arc<Program>, all: &Saw, most: u64) -> Option<String> {
     let run = || program.run();
     for reduction in [Reduction::Optimal, Reduction::Source, Reduction::Classic] {
         let Some(saw) = reduced(reduction, most * 2, &run) else {
-            return Some(format!("{reduction:?} does not end"));
+            return Some(format!("{reduction:?} {ENDLESS}"));
         };
         if let Some(why) = differs(all, &saw) {
             return Some(format!("{reduction:?}: {why}"));
@@ -389,7 +407,7 @@ fn difference(program: &Arc<Program>, all: &Saw, most: u64) -> Option<String> {
         let name = format!("{expansion:?} {}", frontier.name());
         let search = TreeSearch::new(expansion, frontier);
         let Some(saw) = crate::search(search, most * 2, &run) else {
-            return Some(format!("{name} does not end"));
+            return Some(format!("{name} {ENDLESS}"));
         };
         if let Some(why) = differs(all, &saw) {
             return Some(format!("{name}: {why}"));
@@ -399,7 +417,7 @@ fn difference(program: &Arc<Program>, all: &Saw, most: u64) -> Option<String> {
         // Eta's reduction is one of messages.
         return None;
     }
-    let Some(saw) = by_eta(most * 2, &run) else { return Some("Eta does not end".to_owned()) };
+    let Some(saw) = by_eta(most * 2, &run) else { return Some(format!("Eta {ENDLESS}")) };
     differs(all, &saw).map(|why| format!("Eta: {why}"))
 }
 
@@ -603,7 +621,7 @@ fn reductions_see_every_fault() {
     let sample = Sample::new((200, 1_000), (6_000, 20_000));
     let (mut compared, mut skipped, mut all_interleavings, mut all_traces) = (0, 0, 0, 0);
     for seed in sample.from.. {
-        match same_or_panic(seed, Program::with_faults(seed), sample.most) {
+        match same_or_panic(seed, Program::with_faults(seed), sample.most, compare) {
             None => skipped += 1,
             Some((interleavings, traces)) => {
                 compared += 1;
@@ -629,6 +647,27 @@ fn reductions_see_every_fault() {
     }
 }
 
+/// What only programs of some size lose is not seen where all interleavings are run. Half of the programs have faults.
+#[test]
+fn reductions_agree_on_programs_beyond_exhaustive_search() {
+    let sample = Sample::new((60, 200), (12_000, 1_000));
+    let (mut compared, mut skipped, mut all_traces) = (0, 0, 0);
+    let mut seed = 5_000_000 + sample.from;
+    while compared < sample.programs {
+        let drawn = if seed % 2 == 0 { Program::random(seed) } else { Program::with_faults(seed) };
+        match same_or_panic(seed, drawn, sample.most, compare_with_each_other) {
+            None => skipped += 1,
+            Some((_, traces)) => {
+                compared += 1;
+                all_traces += traces;
+            }
+        }
+        seed += 1;
+    }
+    let found = [("compared", compared), ("skipped", skipped), ("traces", all_traces)];
+    figures("agreement", &found);
+}
+
 #[test]
 fn programs_of_which_something_was_once_lost_lose_nothing() {
     for seed in LOST {
@@ -640,7 +679,7 @@ fn programs_of_which_something_was_once_lost_lose_nothing() {
 fn programs_with_faults_of_which_something_was_once_lost_lose_nothing() {
     for seed in LOST_WITH_FAULTS {
         assert!(
-            same_or_panic(seed, Program::with_faults(seed), 3_000).is_some(),
+            same_or_panic(seed, Program::with_faults(seed), 3_000, compare).is_some(),
             "seed {seed} is too large"
         );
     }
@@ -663,17 +702,22 @@ fn where_anything_may_come_a_message_is_also_lost() {
         way: Way::All,
         looks: vec![],
     };
-    assert_eq!(same_or_panic(0, program, 3_000), Some((262, 67)));
+    assert_eq!(same_or_panic(0, program, 3_000, compare), Some((262, 67)));
 }
 
 /// Interleavings and traces of the program, if it is not too large.
 #[track_caller]
 fn compared_or_panic(seed: u64, most: u64) -> Option<(u64, u64)> {
-    same_or_panic(seed, Program::random(seed), most)
+    same_or_panic(seed, Program::random(seed), most, compare)
 }
 
 #[track_caller]
-fn same_or_panic(seed: u64, program: Program, most: u64) -> Option<(u64, u64)> {
+fn same_or_panic(
+    seed: u64,
+    program: Program,
+    most: u64,
+    compare: fn(&Arc<Program>, u64) -> Compared,
+) -> Option<(u64, u64)> {
     let program = Arc::new(program);
     match compare(&program, most) {
         Compared::TooLarge => None,

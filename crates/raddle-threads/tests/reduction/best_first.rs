@@ -196,9 +196,11 @@ pub(crate) fn compare_all(
     Some(Ok(compared))
 }
 
-/// The same for traces, with a reduction: in all orders, or in two of them if there is little time.
+/// The same for traces, with a reduction: in all orders, or in two of them if there is little time. `most`: executions of each;
+/// if none is given, twice those of `all`, and to run more is a difference.
 pub(crate) fn compare_reduced(
     all: &Saw,
+    most: Option<u64>,
     settings: Settings,
     program: &dyn Fn() -> String,
 ) -> Result<(), String> {
@@ -223,7 +225,11 @@ pub(crate) fn compare_reduced(
         // Half of them are saved on the way.
         let often = (at as u64 + seed).is_multiple_of(2);
         let best = Resumed { inner: make(), make, often, executions: 0 };
-        let Some(saw) = search(best, all.executions * 2 + 10, settings, program) else {
+        let saw = search(best, most.unwrap_or(all.executions * 2 + 10), settings, program);
+        let Some(saw) = saw else {
+            if most.is_some() {
+                continue;
+            }
             return Err(format!("{name} ran more than all"));
         };
         let lost = all.traces.difference(&saw.traces).count();

@@ -1,5 +1,6 @@
 //! Reduction against exhaustive search: the same traces, each once, and the same final states.
 
+mod agreement;
 mod best_first;
 mod bounded;
 mod cache;

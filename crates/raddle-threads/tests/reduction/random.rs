@@ -640,7 +640,7 @@ fn compare(program: &Program, most: u64) -> Compared {
         }
         repeated = saw.repeated;
     }
-    if let Err(how) = best_first::compare_reduced(&all, settings, &run) {
+    if let Err(how) = best_first::compare_reduced(&all, None, settings, &run) {
         return Compared::Differs(how);
     }
     Compared::Same { repeated, interleavings: all.executions, traces: all.traces.len() as u64 }

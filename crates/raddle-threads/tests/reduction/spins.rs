@@ -233,7 +233,7 @@ fn compare(program: &Program, most: u64) -> Result<Option<(u64, u64, u64)>, Stri
         }
         ran = saw.executions;
     }
-    best_first::compare_reduced(&all, settings, &run)?;
+    best_first::compare_reduced(&all, None, settings, &run)?;
     Ok(Some((all.executions, all.traces.len() as u64, ran)))
 }
 

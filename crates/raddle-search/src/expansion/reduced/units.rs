@@ -10,7 +10,7 @@
 //! values were decided, and where the step belongs with others (timers, joins, loops that look in vain), nothing is known until the option has been
 //! run: it does not sleep in those begun before that. Then a trace may be run twice, and none is lost.
 
-use raddle_engine::dependence::{Footprint, widest};
+use raddle_engine::dependence::Footprint;
 use raddle_engine::happens::History;
 use raddle_engine::op::{ObjectId, TaskId};
 use raddle_engine::strategy::{Checkpoint, SearchPart, Taken, Tasks, Unsupported};
@@ -93,12 +93,6 @@ pub(super) fn first_step(
     let plain = alone && step.touched.iter().all(known) && step.watch.end <= objects;
     (plain && step.nth > 0 && guide.values_of(event as u32).is_empty())
         .then(|| step.with_any_values())
-}
-
-/// Whether the op of a step may do something else in another state, as an attempt may that failed. Two of 12,000 random programs lose
-/// traces where such a step sleeps in the option of another part, and why is not known: then all parts together claim less.
-fn is_attempt(step: &Footprint) -> bool {
-    step.touched.iter().any(|(_, access)| widest(*access) != *access)
 }
 
 fn to_bytes(step: &Footprint) -> Bytes {
@@ -236,9 +230,6 @@ impl Dpor {
         let mut all = vec![(task, self.expansion.plain_step(node, after))];
         all.extend(node.opened());
         let tasks: Vec<TaskId> = all.iter().map(|(task, _)| *task).collect();
-        let explored = &node.sleep[node.slept as usize..];
-        let mut asleep = explored.iter().chain(all.iter().filter_map(|(_, step)| step.as_ref()));
-        let attempts = asleep.any(is_attempt);
         let id = point_ids(&decisions(&self.path.points()[..=at])).last();
         let opened: Vec<Begun> =
             all.iter().map(|(task, step)| begun(*task, step.as_ref())).collect();
@@ -254,7 +245,6 @@ impl Dpor {
             let state = self.save_part(&points, at + 1, self.expansion.saved_part(points.len()));
             parts.push(SearchPart { prefix: taken(&points), state, spent: 0 });
         }
-        self.expansion.gaps.attempts |= attempts;
         let mut begun = self.path.points()[at].explored();
         begun.extend(opened);
         self.expansion.shared.extend(id.map(|id| SharedPoint { id, begun }));
@@ -265,7 +255,6 @@ impl Dpor {
         let wanted = std::mem::take(&mut self.expansion.requests);
         let mut requests: Vec<(usize, Request)> = Vec::new();
         for AtShared { at, initials, best, step } in wanted {
-            self.expansion.gaps.attempts |= step.as_ref().is_some_and(is_attempt);
             let points = &self.path.points()[..=at];
             let What::Step { options, .. } = &points[at].what else { continue };
             let option = options.place_of(best).unwrap_or(0) as u32;
@@ -294,13 +283,12 @@ impl Dpor {
     }
 
     /// What is known of the option that leads to this part.
-    fn learned(&mut self) -> Option<(u64, Begun)> {
+    fn learned(&self) -> Option<(u64, Begun)> {
         let at = self.expansion.entered.unwrap_or(self.path.floor).checked_sub(1)?;
         let (node, after) = (self.path.points().get(at)?, &self.path.points()[at + 1..]);
         let What::Step { task, .. } = node.what else { return None };
         let step = self.expansion.plain_step(node, after)?;
         let id = point_ids(&decisions(&self.path.points()[..=at])).last()?;
-        self.expansion.gaps.attempts |= is_attempt(&step);
         Some((id, begun(task, Some(&step))))
     }
 }
