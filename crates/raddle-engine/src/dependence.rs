@@ -163,16 +163,6 @@ pub fn widest(access: Access) -> Access {
     }
 }
 
-/// Whether an attempt with this access succeeded, and would depend on more if it had failed: who finds something in a queue, or a
-/// place in it, is independent of a sender that goes, and who finds nothing is not.
-///
-/// Where such an attempt comes before what let it succeed, it may fail, and what was independent of it may come before it or after it.
-#[must_use]
-#[inline]
-pub fn depends_on_more_if_it_fails(access: Access) -> bool {
-    matches!(access, Access::TryTake | Access::TryBoundedPush(_))
-}
-
 /// Whether a step has changed what a look at its object sees.
 #[must_use]
 pub fn disturbs(access: Access) -> bool {
@@ -247,6 +237,20 @@ impl Footprint {
         let shared_resources =
             if self.decided.touches_others { u128::MAX } else { self.shared_resources };
         Self { shared_resources, ..self }
+    }
+
+    /// Whether its op may depend on more where it comes earlier than it did here: what is independent of it here may come before it
+    /// or after it there, and no race here shows that.
+    ///
+    /// Who finds something in a queue, or a place in it, is independent of a sender that goes, and who finds nothing is not.
+    /// With another value, with another message, or by a timer that was cancelled here, an actor may do anything.
+    #[must_use]
+    #[inline]
+    pub fn may_depend_on_more(&self) -> bool {
+        let (_, access) = self.touched[0];
+        self.learned
+            || self.decided.touches_others
+            || matches!(access, Access::TryTake | Access::TryBoundedPush(_) | Access::Cancelled)
     }
 
     /// Another step, without which it would not have been possible.

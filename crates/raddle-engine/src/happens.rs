@@ -9,7 +9,7 @@ mod races;
 
 use raddle_trace::hash::mix;
 
-use crate::dependence::{Footprint, conflict, depends_on_more_if_it_fails, disturbs, dominates};
+use crate::dependence::{Footprint, conflict, disturbs, dominates};
 use crate::op::{Access, ObjectId, TaskId};
 use crate::strategy::{Event, Step};
 use crate::vector_clock::{self, VectorClock};
@@ -200,8 +200,8 @@ pub struct History {
     sum: u64,
     /// No fingerprints are made.
     without_fingerprints: bool,
-    /// There was an attempt that [depends on more if it fails](depends_on_more_if_it_fails).
-    has_attempts: bool,
+    /// There was a step that [may depend on more](Footprint::may_depend_on_more).
+    has_varying_steps: bool,
 }
 
 /// What was joined into the clock of an event.
@@ -451,11 +451,11 @@ impl History {
         }
     }
 
-    /// Whether there has been an attempt that succeeded and [depends on more if it fails](depends_on_more_if_it_fails), in this
-    /// execution or in one before.
+    /// Whether there has been a step that [may depend on more](Footprint::may_depend_on_more) where it comes earlier, in this execution
+    /// or in one before.
     #[must_use]
-    pub fn has_attempts(&self) -> bool {
-        self.has_attempts
+    pub fn has_varying_steps(&self) -> bool {
+        self.has_varying_steps
     }
 
     /// Whether some task looked if another is finished.
@@ -473,7 +473,7 @@ impl History {
         let (own, partner) = (footprint.task, footprint.partner);
         let task = own.index();
         self.widen(task + 1);
-        self.has_attempts |= depends_on_more_if_it_fails(footprint.touched[0].1);
+        self.has_varying_steps |= footprint.may_depend_on_more();
         let index = self.events.len() as u32;
         let row = self.clocks.len();
         let mut predecessors = self.begin_row::<PRINTS>(own);

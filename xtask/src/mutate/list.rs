@@ -241,6 +241,20 @@ pub const MUTATIONS: &[Mutation] = &[
         what: "Races of the repeated part are not visited again by the optimal reduction.",
     },
     Mutation {
+        name: "varying-once",
+        file: RACES,
+        old: "let again = self.known.is_none()",
+        new: "let again = !$ON && self.known.is_none()",
+        what: "Races of steps that may depend on more elsewhere are not visited again by source sets.",
+    },
+    Mutation {
+        name: "stuck-in-order",
+        file: UNITS,
+        old: "earlier.filter(|other| run.history.before(**other, event))",
+        new: "earlier.filter(|other| $ON || run.history.before(**other, event))",
+        what: "Of the events that an op could come after, it comes after the first ones only.",
+    },
+    Mutation {
         name: "holder-ignored",
         file: RACES,
         old: "if other < first || history.happens_before_op(other) {",
