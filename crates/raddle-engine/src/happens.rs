@@ -473,7 +473,11 @@ impl History {
         let (own, partner) = (footprint.task, footprint.partner);
         let task = own.index();
         self.widen(task + 1);
-        self.has_varying_steps |= footprint.may_depend_on_more();
+        if PLAIN {
+            debug_assert!(!footprint.may_depend_on_more(), "a plain step does the same anywhere");
+        } else {
+            self.has_varying_steps |= footprint.may_depend_on_more();
+        }
         let index = self.events.len() as u32;
         let row = self.clocks.len();
         let mut predecessors = self.begin_row::<PRINTS>(own);

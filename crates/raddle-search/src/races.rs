@@ -291,7 +291,10 @@ impl Reversal {
         later: &mut Later,
         access: impl FnOnce(&[usize], &Footprint) -> Option<Access>,
     ) -> bool {
+        let touches = |step: Option<Footprint>| step.map(|s| (s.touched[0].1, s.shared_resources));
+        let as_it_was = touches(later.step);
         let found = self.find_without_initials(history, first, later, access);
+        self.varies = touches(later.step) != as_it_was;
         if found {
             self.find_initials(history, later.step.as_ref());
         }
@@ -306,12 +309,10 @@ impl Reversal {
         later: &mut Later,
         access: impl FnOnce(&[usize], &Footprint) -> Option<Access>,
     ) -> bool {
-        self.varies = false;
         if !find_sequence(history, first, later, &mut self.then) {
             return false;
         }
         if let Some(step) = &mut later.step {
-            let ((_, as_it_was), besides) = (step.touched[0], step.shared_resources);
             // Where it comes earlier it may do something else.
             let here = access(&self.then, step);
             step.touched[0].1 = here.unwrap_or_else(|| widest(step.touched[0].1));
@@ -323,7 +324,6 @@ impl Reversal {
             if step.learned && !repeats(history, first, later.index, &self.then, step) {
                 step.shared_resources = u128::MAX;
             }
-            self.varies = step.touched[0].1 != as_it_was || step.shared_resources != besides;
         }
         true
     }
