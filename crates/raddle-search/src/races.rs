@@ -10,7 +10,8 @@
 //! The differences are parameters:
 //! - from which event on races are new ([`Ops::from`]), and whether known ones are visited again
 //!   ([`RaceFinder::revisiting`]): the optimal reduction opens whole sequences, which go on as the
-//!   execution does, so the same race asks for another sequence in the next execution;
+//!   execution does, so the same race asks for another sequence in the next execution. The others visit again only the races of steps
+//!   that may depend on more where they come earlier (`docs/decisions/steps-that-vary.md`);
 //! - a filter, which leaves out races that are not worth an execution (`hapset/filter.rs`);
 //! - what the second step would have done where it comes earlier ([`Reversal::find`]).
 //!
