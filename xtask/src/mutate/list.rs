@@ -304,6 +304,13 @@ pub const MUTATIONS: &[Mutation] = &[
         what: "To leave a task that waits for a lock is taken for a preemption.",
     },
     Mutation {
+        name: "actors-woken-early",
+        file: OPENING,
+        old: "self.reversal.leave_out_sleepers(history, later.step.as_ref(), slept);",
+        new: "if !$ON {\n            $OLD\n        }",
+        what: "A step that was woken too early covers what begins with the step after it.",
+    },
+    Mutation {
         name: "actors-mailbox",
         file: WORLD,
         old: "self.turn.shared_resources |= self.touched_mailbox(to);",

@@ -568,7 +568,8 @@ fn what_a_step_would_do_elsewhere_is_not_what_it_did() {
 const LOST: [u64; 6] = [76, 212, 1262, 4850, 8008, 19_147];
 
 /// Programs with faults of which the optimal reduction once lost something: another value of a step on a way that had been listed
-/// for a longer sequence, and a crash that would depend with another victim on what came after it.
+/// for a longer sequence, and a crash that would depend with another victim on what came after it. The last two show that a crash depends on how many actors
+/// there are; source sets lost something of the first of these, too.
 const LOST_WITH_FAULTS: [u64; 5] = [30_175, 45_314, 55_173, 104_856, 405_626];
 
 /// Programs skipped beside the 500 of a plain `cargo test`: all have more than 700 interleavings.
@@ -644,6 +645,11 @@ fn reductions_see_every_fault() {
     }
 }
 
+/// Of every second seed a program with faults.
+fn either(seed: u64) -> Program {
+    if seed.is_multiple_of(2) { Program::random(seed) } else { Program::with_faults(seed) }
+}
+
 /// Programs with more than 200 traces, or for which a reduction takes more than twenty times as many executions, beside the 60 of a plain
 /// `cargo test`.
 const TOO_MANY_TRACES: u64 = 196;
@@ -655,8 +661,7 @@ fn reductions_agree_on_programs_beyond_exhaustive_search() {
     let (mut compared, mut skipped, mut all_traces) = (0, 0, 0);
     let mut seed = 5_000_000 + sample.from;
     while compared < sample.programs {
-        let drawn =
-            if seed.is_multiple_of(2) { Program::random(seed) } else { Program::with_faults(seed) };
+        let drawn = either(seed);
         let program = Arc::new(drawn.clone());
         seed += 1;
         // Exhaustive search is better where it can be had.
@@ -685,14 +690,14 @@ fn programs_of_which_something_was_once_lost_lose_nothing() {
     }
 }
 
-/// Programs of more than 1,000 interleavings of which something was once lost: best-first search with a reduction looked at each race
-/// once, also at those of steps that would do something else with another value.
-const LOST_BEYOND_EXHAUSTIVE_SEARCH: [u64; 1] = [5_026_186];
+/// Programs of more than 1,000 interleavings of which something was once lost: best-first search with a reduction looked once at a race of a step that
+/// would do something else with another value; a step that had been woken too early hid what begins without it.
+const LOST_BEYOND_EXHAUSTIVE_SEARCH: [u64; 2] = [5_026_186, 5_423_707];
 
 #[test]
 fn larger_programs_of_which_something_was_once_lost_lose_nothing() {
     for seed in LOST_BEYOND_EXHAUSTIVE_SEARCH {
-        let compared = same_or_panic(seed, Program::random(seed), 2_000, compare_with_each_other);
+        let compared = same_or_panic(seed, either(seed), 2_000, compare_with_each_other);
         assert!(compared.is_some(), "seed {seed} is too large");
     }
 }

@@ -492,7 +492,7 @@ impl Comparison {
         Some(self.path.points()[own].event as usize)
     }
 
-    /// Finds what the races of the execution's own part ask for. `sequences`: also who can begin those that reverse them.
+    /// Finds what the races of the execution's own part ask for. `sequences`: as [`Openings::find`].
     pub(super) fn find_openings(&mut self, sequences: bool) {
         // An op that is stuck, or a look whether a task is finished, may race with a join that is still waiting to be entered.
         if !self.stuck.is_empty() || self.history.has_looks() {
@@ -501,8 +501,7 @@ impl Comparison {
         debug_assert_eq!(self.sites.len(), self.history.len(), "every event has its place");
         let ops = (self.own_event().unwrap_or(0), &*self.instead, &*self.stuck);
         let known = (self.path.points(), &*self.sites);
-        let asleep = sequences.then_some(&*self.sleep.along);
-        self.openings.find(&mut self.history, known, ops, asleep);
+        self.openings.find(&mut self.history, known, ops, sequences);
     }
 
     /// The last execution is not one to share decisions with.

@@ -9,7 +9,6 @@ use raddle_engine::strategy::Stuck;
 use super::comparison::Site;
 use super::path_points::PathPoint;
 use crate::races::{Instead, Later, Ops, RaceFinder, Reversal};
-use crate::sleep;
 
 /// What one race asks for.
 #[derive(Clone, Copy, Debug)]
@@ -44,14 +43,14 @@ impl Openings {
         &self.initials[opening.initials.0 as usize..][..opening.initials.1 as usize]
     }
 
-    /// Finds what the races of the events from `from` on ask for. `asleep`: also who can begin the sequences that reverse them, with
-    /// what sleeps at the points of the path; a race for which there is no sequence is left out then.
+    /// Finds what the races of the events from `from` on ask for. `sequences`: also who can begin the
+    /// sequences that reverse them; a race for which there is none is left out then.
     pub(super) fn find(
         &mut self,
         history: &mut History,
         (points, sites): (&[PathPoint], &[Site]),
         (from, instead, stuck): (usize, &[(u32, Instead)], &[Stuck]),
-        asleep: Option<&[Footprint]>,
+        sequences: bool,
     ) {
         let Self { finder, reversal, all, initials } = self;
         all.clear();
@@ -59,17 +58,12 @@ impl Openings {
         finder.find(history, Ops { from, instead, stuck }, None, |history, first, later| {
             let Some(at) = decision_of(points, first) else { return };
             let before = initials.len() as u32;
-            if let Some(asleep) = asleep {
+            if sequences {
                 // On a copy: what the later op would be where it comes earlier matters to the sequence, not to what is noted below. What
                 // it would do there is not known, since points keep no accesses, so it is taken at its widest.
-                let mut later = *later;
-                if !reversal.find(history, first, &mut later, |_, _| None) {
+                if !reversal.find(history, first, &mut { *later }, |_, _| None) {
                     return;
                 }
-                let (from, n) = points[at as usize].sleep;
-                let asleep = &asleep[from as usize..][..n as usize];
-                let sleeps = |task: TaskId| sleep::contains(asleep, task);
-                reversal.leave_out_sleepers(history, later.step.as_ref(), sleeps);
                 initials.extend_from_slice(&reversal.initials);
             }
             all.push(Opening {

@@ -51,10 +51,9 @@ impl Opener<'_> {
         if !self.reversal.find(history, first, &mut later, access) {
             return;
         }
-        // What was tried here itself is not left out: the races found in it have opened what they ask for here.
-        let inherited = &node.sleep[..node.slept as usize];
-        let sleeps = |task: TaskId| sleep::contains(inherited, task);
-        self.reversal.leave_out_sleepers(history, later.step.as_ref(), sleeps);
+        // What was tried here itself is not left out: it covers what begins with it.
+        let slept = |task: TaskId| sleep::contains(&node.sleep[..node.slept as usize], task);
+        self.reversal.leave_out_sleepers(history, later.step.as_ref(), slept);
         let initials = &self.reversal.initials;
         // A sleeper that can begin the sequence: all that begins with its step was run, so this was.
         if node.sleep.iter().any(|sleeper| initials.contains(&sleeper.task)) {
