@@ -473,11 +473,12 @@ impl History {
         let (own, partner) = (footprint.task, footprint.partner);
         let task = own.index();
         self.widen(task + 1);
-        if PLAIN {
-            debug_assert!(!footprint.may_depend_on_more(), "a plain step does the same anywhere");
+        // The accesses of a plain step are the same anywhere.
+        self.has_varying_steps |= if PLAIN {
+            footprint.learned || footprint.decided.touches_others
         } else {
-            self.has_varying_steps |= footprint.may_depend_on_more();
-        }
+            footprint.may_depend_on_more()
+        };
         let index = self.events.len() as u32;
         let row = self.clocks.len();
         let mut predecessors = self.begin_row::<PRINTS>(own);
