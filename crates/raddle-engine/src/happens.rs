@@ -436,7 +436,12 @@ impl History {
 
     /// A step happened of which the history hears later.
     pub fn tell(&mut self, step: &StepRecord) {
-        match (self.without_fingerprints, step.is_plain() && self.watchers.is_empty()) {
+        let plain = step.is_plain() && self.watchers.is_empty();
+        let Footprint { learned, decided, .. } = step.footprint;
+        // The accesses of plain steps are the same anywhere.
+        self.has_varying_steps |=
+            learned || decided.touches_others || !plain && step.footprint.may_depend_on_more();
+        match (self.without_fingerprints, plain) {
             (true, true) => self.happen::<false, true>(step),
             (true, false) => self.happen::<false, false>(step),
             (false, true) => self.happen::<true, true>(step),
@@ -473,12 +478,6 @@ impl History {
         let (own, partner) = (footprint.task, footprint.partner);
         let task = own.index();
         self.widen(task + 1);
-        // The accesses of a plain step are the same anywhere.
-        self.has_varying_steps |= if PLAIN {
-            footprint.learned || footprint.decided.touches_others
-        } else {
-            footprint.may_depend_on_more()
-        };
         let index = self.events.len() as u32;
         let row = self.clocks.len();
         let mut predecessors = self.begin_row::<PRINTS>(own);
