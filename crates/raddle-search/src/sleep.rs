@@ -12,15 +12,15 @@ pub(crate) fn contains(sleepers: &[Footprint], task: TaskId) -> bool {
     sleepers.iter().any(|sleeper| sleeper.task == task)
 }
 
-/// A step was taken: the sleepers that depend on it wake up.
+/// A step was taken: the sleepers that depend on it wake up. How many of the first `first` sleep on: they are still the first ones.
 ///
 /// A step that did different things with different values sleeps once with each of them. If one of these
 /// wakes, all of its task do: which value it will be given is not known.
-pub(crate) fn wake(sleepers: &mut Vec<Footprint>, step: &Footprint) {
+pub(crate) fn wake(sleepers: &mut Vec<Footprint>, first: usize, step: &Footprint) -> usize {
     // With one sleeper there is no other of its task, which is by far the most frequent case.
     let several = sleepers.len() > 1;
     let mut woken = Tasks::default();
-    sleepers.retain(|sleeper| {
+    let first = keep(sleepers, first, |sleeper| {
         let wakes = sleeper.dependent(step);
         if wakes {
             woken.insert(sleeper.task);
@@ -30,6 +30,23 @@ pub(crate) fn wake(sleepers: &mut Vec<Footprint>, step: &Footprint) {
     // Example: a delivery that a fault may lose slept once as handled and once as lost. A step that depends on the first
     // alone wakes both: it is one step, and which value it is given next time is not known.
     if several && !woken.is_empty() {
-        sleepers.retain(|sleeper| !woken.contains(sleeper.task));
+        return keep(sleepers, first, |sleeper| !woken.contains(sleeper.task));
     }
+    first
+}
+
+/// Keeps the sleepers of which something holds, in order; how many of the first `first` are among them.
+fn keep(
+    sleepers: &mut Vec<Footprint>,
+    first: usize,
+    mut holds: impl FnMut(&Footprint) -> bool,
+) -> usize {
+    let (mut at, mut kept) = (0, 0);
+    sleepers.retain(|sleeper| {
+        let keeps = holds(sleeper);
+        kept += usize::from(keeps && at < first);
+        at += 1;
+        keeps
+    });
+    kept
 }

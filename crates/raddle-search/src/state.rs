@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// The version of every state that this crate writes.
-const VERSION: u64 = 5;
+const VERSION: u64 = 6;
 
 /// The refusal of a state that is damaged, or of another strategy.
 pub(crate) const FOREIGN: Unsupported =

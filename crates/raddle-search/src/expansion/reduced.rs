@@ -92,8 +92,9 @@ pub struct Node {
     sleep: Vec<Footprint>,
     /// How many of them slept when the state was reached; the others are explored siblings.
     slept: u32,
-    /// Whether a wakeup tree led here.
-    guided: bool,
+    /// How many of those, the first ones, have outlasted a sequence of a wakeup tree: no step of it depended on them. They slept at
+    /// some point to which no tree led, here or before, and cover no sequence (`Node::covers`).
+    outlasted: u32,
     /// Objects announced before it.
     objects: u32,
     /// What is still to be tried here.
@@ -159,7 +160,7 @@ impl Decision for Node {
                 option < of && left.iter().all(|left| left < of)
             }
         };
-        fits && self.slept as usize <= self.sleep.len()
+        fits && self.outlasted <= self.slept && self.slept as usize <= self.sleep.len()
     }
 }
 
@@ -187,8 +188,9 @@ pub struct Reduced {
     reduction: Reduction,
     history: History,
     guide: Guide,
-    /// The sleep set of the state that comes next.
+    /// The sleep set of the state that comes next, and how many of it have [outlasted](Node::outlasted) a sequence.
     sleep: Vec<Footprint>,
+    outlasted: usize,
     current: Current,
     finder: RaceFinder,
     reversal: Reversal,
@@ -281,6 +283,7 @@ impl Reduced {
             history: History::default(),
             guide: Guide::default(),
             sleep: Vec::new(),
+            outlasted: 0,
             current: Current::default(),
             // Source and classic sets keep one task of a sequence and look at a race once. The optimal reduction keeps the whole
             // sequence, which goes on as the execution does: the head of `races.rs` has the reason.
@@ -306,6 +309,12 @@ impl Reduced {
         let mut sleep = self.spare.sleeps.pop().unwrap_or_default();
         sleep.clone_from(&self.sleep);
         sleep
+    }
+
+    /// An execution leaves the path at this node.
+    fn sleep_as_at(&mut self, node: &Node) {
+        self.sleep.clone_from(&node.sleep);
+        self.outlasted = node.outlasted as usize;
     }
 
     fn is_asleep(&self, task: TaskId) -> bool {
@@ -351,19 +360,19 @@ impl Reduced {
         // be opened by races.
         let option = left.remove(0);
         let ways = self.guide.ways.clone();
-        let guided = ways.is_some();
         let what = What::Value { option, of, left, during, ways };
-        Ok(self.node(point, what, guided, Vec::new()))
+        Ok(self.node(point, what, Vec::new()))
     }
 
-    fn node(&mut self, point: &Point<'_>, what: What, guided: bool, wakeup: Vec<Branch>) -> Node {
+    fn node(&mut self, point: &Point<'_>, what: What, wakeup: Vec<Branch>) -> Node {
         let (sleep, event) = (self.sleepers(), self.history.len() as u32);
         let (slept, objects) = (sleep.len() as u32, point.objects);
         let watch = match &what {
             What::Step { task, .. } => Watch::new(*task, &wakeup),
             What::Value { .. } => None,
         };
-        Node { event, what, sleep, slept, guided, objects, wakeup, watch }
+        let outlasted = self.outlasted as u32;
+        Node { event, what, sleep, slept, outlasted, objects, wakeup, watch }
     }
 
     /// Where no wakeup tree leads: the running task if it is awake, else the first that is.
@@ -381,7 +390,9 @@ impl Reduced {
 
     fn arrive_at_step(&mut self, point: &Point<'_>, choices: &[Choice]) -> Result<Node, Cut> {
         let led = self.guide.lead(point);
-        let guided = led.is_some();
+        if led.is_none() {
+            self.outlasted = self.sleep.len();
+        }
         let (chosen, wakeup) = match led {
             Some((option, wakeup)) => (Some(option), wakeup),
             None => (self.first_awake(point, choices), Vec::new()),
@@ -399,7 +410,7 @@ impl Reduced {
         let options = MovableTasks::new(choices.iter().map(movable), &mut self.spare.options);
         // Taken before the node is made: it is about this point alone, and the next one is not to inherit it.
         let lost = std::mem::take(&mut self.guide.lost);
-        let mut node = self.node(point, What::Step { task, options }, guided, wakeup);
+        let mut node = self.node(point, What::Step { task, options }, wakeup);
         if lost {
             node.open_all();
         }
@@ -450,7 +461,8 @@ impl Reduced {
         self.history.step(step);
         self.values_touch_others |= step.decided.touches_others;
         if !self.sleep.is_empty() {
-            sleep::wake(&mut self.sleep, &Footprint::of(step));
+            let step = Footprint::of(step);
+            self.outlasted = sleep::wake(&mut self.sleep, self.outlasted, &step);
         }
         self.current.instead.extend(Instead::of(step).map(|instead| (index, instead)));
         if !step.immediate {
@@ -598,7 +610,7 @@ impl Expansion for Reduced {
             What::Value { option, left, during, ways, .. } if !left.is_empty() => {
                 *option = left.remove(0);
                 self.guide.follow(ways.clone(), *during);
-                self.sleep.clone_from(&node.sleep);
+                self.sleep_as_at(node);
                 return Advance::Taken;
             }
             What::Value { .. } => {}
@@ -630,7 +642,7 @@ impl Expansion for Reduced {
                     *task = branch.step.task;
                     node.watch = Watch::new(*task, &node.wakeup);
                     self.guide.follow(Some(branch.ways), true);
-                    self.sleep.clone_from(&node.sleep);
+                    self.sleep_as_at(node);
                     return Advance::Taken;
                 }
             }

@@ -44,9 +44,28 @@ enum Statement {
 }
 
 #[derive(Clone)]
-struct Program {
+pub(crate) struct Program {
     tasks: Vec<Vec<Statement>>,
     rounds: u32,
+}
+
+impl Program {
+    /// With which it is run.
+    pub(crate) fn settings(&self) -> Settings {
+        Settings { rounds: Some(self.rounds), ..Settings::default() }
+    }
+
+    /// The programs that lack one statement of a task.
+    pub(crate) fn with_one_statement_less(&self) -> Vec<Self> {
+        let places = self.tasks.iter().enumerate();
+        let places = places.flat_map(|(task, body)| (0..body.len()).map(move |at| (task, at)));
+        let without = |(task, at): (usize, usize)| {
+            let mut smaller = self.clone();
+            smaller.tasks[task].remove(at);
+            smaller
+        };
+        places.map(without).collect()
+    }
 }
 
 impl fmt::Debug for Program {
@@ -90,14 +109,14 @@ impl Generator {
         }
     }
 
-    fn program(&mut self, families: &[&[u32]]) -> Program {
+    fn program(&mut self, families: &[&[u32]], least: u32) -> Program {
         self.kinds.clear();
         for _ in 0..2 {
             let family = families[self.rng.below(families.len() as u32) as usize];
             self.kinds.extend_from_slice(family);
         }
         self.kinds.extend([1, 2]);
-        let n = 2 + self.rng.below(2);
+        let n = least + self.rng.below(2);
         let mut task = || {
             let n = 1 + self.rng.below(3);
             (0..n).map(|_| self.statement(1)).collect()
@@ -189,7 +208,7 @@ impl Runner<'_> {
     }
 }
 
-fn execute(program: &Program) -> String {
+pub(crate) fn execute(program: &Program) -> String {
     let words = || AtomicUsize::new(0);
     let shared = Arc::new(Shared {
         words: [words(), words()],
@@ -212,10 +231,15 @@ fn execute(program: &Program) -> String {
     format!("{saw:?} {words:?}")
 }
 
+/// The program of a seed, with more tasks than those that are compared with exhaustive search.
+pub(crate) fn spinning_much(seed: u64) -> Program {
+    Generator { rng: Rng::new(seed), kinds: Vec::new() }.program(&ALL, 3)
+}
+
 /// What a comparison came to: traces, or none if there are too many interleavings.
 fn compare(program: &Program, most: u64) -> Result<Option<(u64, u64, u64)>, String> {
     let run = || execute(program);
-    let settings = Settings { rounds: Some(program.rounds), ..Settings::default() };
+    let settings = program.settings();
     let Some(all) = exhaustive(most, settings, &run) else { return Ok(None) };
     let mut ran = 0;
     for reduction in [Reduction::Source, Reduction::Classic, Reduction::Optimal] {
@@ -243,7 +267,7 @@ fn programs_that_spin_have_the_same_traces_under_every_reduction() {
     let (mut compared, mut skipped, mut interleavings, mut traces, mut ran) = (0, 0, 0, 0, 0);
     let mut seed = 180_000 + sample.from;
     while compared < sample.programs {
-        let program = Generator { rng: Rng::new(seed), kinds: Vec::new() }.program(&ALL);
+        let program = Generator { rng: Rng::new(seed), kinds: Vec::new() }.program(&ALL, 2);
         match compare(&program, sample.most) {
             Ok(None) => skipped += 1,
             Ok(Some((all, distinct, executions))) => {
@@ -381,7 +405,7 @@ fn exactly_the_executions_within_the_rule_are_run() {
     let (mut compared, mut skipped, mut within, mut beyond) = (0, 0, 0, 0);
     let mut seed = 190_000 + sample.from;
     while compared < sample.programs {
-        let program = Generator { rng: Rng::new(seed), kinds: Vec::new() }.program(&COUNTED);
+        let program = Generator { rng: Rng::new(seed), kinds: Vec::new() }.program(&COUNTED, 2);
         seed += 1;
         let Some([(free, without), (ruled, last_resorts)]) = both_ways(&program, sample.most)
         else {

@@ -152,7 +152,7 @@ impl Reduced {
     /// The search was restored to a path that was not run: its last option is taken.
     pub(super) fn take_last(&mut self, path: &[Node]) {
         let Some(node) = path.last() else { return };
-        self.sleep.clone_from(&node.sleep);
+        self.sleep_as_at(node);
         match &node.what {
             What::Step { .. } => self.guide.follow(None, true),
             What::Value { during, ways, .. } => self.guide.follow(ways.clone(), *during),
