@@ -151,6 +151,22 @@ impl Run {
         })
     }
 
+    /// The later op as the least that it may do, of which it is not known what it does where it is put, if its races
+    /// are the same whatever that is.
+    ///
+    /// They are where all that was done to its object before it changed the object: an exchange that succeeds and one
+    /// that fails conflict with the same events then. A read would make a difference, since only one that succeeds
+    /// conflicts with it.
+    fn alike_among_writes(&self, step: &Footprint, later: &Later) -> Option<Footprint> {
+        let least = vague(step, later.waits).filter(|_| later.ran)?;
+        let (object, access) = least.touched[0];
+        let changes = |event: usize| {
+            let touched = self.history.event(event).footprint.touched;
+            touched.iter().all(|(other, theirs)| *other != object || *theirs == Access::Write)
+        };
+        (access == Access::FailedUpdate && (0..later.index).all(changes)).then_some(least)
+    }
+
     fn is_queue(&self, object: ObjectId) -> bool {
         use Access::{Append, BoundedPush, Take, TryBoundedPush, TryTake};
         (0..self.history.len()).any(|event| {
@@ -578,6 +594,7 @@ impl Opener<'_> {
             // There is nothing that it could come before.
             return true;
         }
+        let placed = placed.or_else(|| self.run.alike_among_writes(step, later));
         let Some(last) = placed else { return false };
         let ([(object, access), (second, _)], [waits, _]) = (last.touched, later.waits);
         if second != ObjectId::NONE || last.shared_resources != 0 || !later.ran {

@@ -15,7 +15,7 @@ use raddle_trace::Covered;
 use crate::random::{
     Program, Skips, check_skips, counting, execute, once_lost, program, shrink_while,
 };
-use crate::{is_out_of_reach, search, search_to_its_end};
+use crate::{Saw, is_out_of_reach, search, search_to_its_end};
 
 /// Statements that the bounded reduction does not see through.
 const UNSEEN: [&str; 3] = ["Timeout", "IsFinished", "Yield"];
@@ -236,4 +236,54 @@ fn a_task_left_where_nothing_races_is_within_the_bound() {
     assert_eq!(times.into_inner(), 1, "one execution with one preemption shows it");
     let saw = search(Memoryless::within(1), 1_000, settings, &left_inside).expect("few");
     assert!(all.traces.is_subset(&saw.traces) && all.results.is_subset(&saw.results));
+}
+
+/// What `dfs preemptions(0)` and `dpor preemptions(0)` see of a program.
+fn without_preemptions(program: &dyn Fn() -> String) -> (Saw, Saw) {
+    let settings = raddle_trace::Settings::default();
+    let within = DepthFirst::within(NonPreemptive, Bound::Preemptions(0)).expect("it is free");
+    let all = search(within, 1_000, settings, program).expect("few");
+    let saw = search(Memoryless::within(0), 1_000, settings, program).expect("few");
+    assert!(all.traces.is_subset(&saw.traces));
+    (all, saw)
+}
+
+// What an increment does where it comes earlier is not known (a compare-exchange might fail there), but where all others
+// change the counter, too, its races are the same: what it could come before is found without running it where it is too dear.
+#[test]
+fn counters_are_run_once_for_each_trace_within_the_bound() {
+    let program = || {
+        let counters: Arc<[AtomicUsize; 3]> = Arc::default();
+        let spawn = |_| {
+            let counters = Arc::clone(&counters);
+            thread::spawn(move || counters.iter().for_each(|one| _ = one.fetch_add(1, SeqCst)))
+        };
+        let tasks: Vec<_> = (0..3).map(spawn).collect();
+        for task in tasks {
+            task.join().expect("no panic");
+        }
+        String::new()
+    };
+    let (all, saw) = without_preemptions(&program);
+    assert_eq!((all.traces.len(), saw.executions, saw.blocked), (6, 6, 0));
+}
+
+// The program of docs/decisions/bounded-reduction.md: two executions have no preemption, and the way from one to the other is
+// a third that has one.
+#[test]
+fn an_execution_on_the_way_may_be_beyond_the_bound() {
+    let program = || {
+        let words: Arc<[AtomicUsize; 2]> = Arc::default();
+        let spawn = |own: usize| {
+            let words = Arc::clone(&words);
+            thread::spawn(move || {
+                words[own].store(1, SeqCst);
+                words[1 - own].load(SeqCst)
+            })
+        };
+        let tasks = [0, 1].map(spawn);
+        format!("{:?}", tasks.map(|task| task.join().expect("no panic")))
+    };
+    let (all, saw) = without_preemptions(&program);
+    assert_eq!((all.traces.len(), saw.executions, saw.blocked), (2, 3, 0));
 }
