@@ -27,6 +27,7 @@ pub const RULES: &[Rule] = &[
         layers: Some(&[
             // Vocabulary: ids and accesses, what a search answers, what a primitive says of itself.
             &[
+                "at_fork",
                 "bits",
                 "debug",
                 "explorer",

@@ -94,12 +94,22 @@ impl<M: Model> Object<M> {
     /// If another search, or a thread outside, uses the object at the same time.
     #[track_caller]
     pub fn wait(&self, op: M::Op) -> M::Reply {
-        let site = Location::caller();
         let ex = Execution::current();
         if ex.is_null() {
             let reply = self.outside(op, None);
             return reply.expect("an op without a timeout does not time out");
         }
+        self.wait_in(ex, op, Location::caller())
+    }
+
+    /// The part of [`wait`](Self::wait) for a task. `ex` is the current execution.
+    #[inline]
+    pub(crate) fn wait_in(
+        &self,
+        ex: *mut Execution,
+        op: M::Op,
+        site: &'static Location<'static>,
+    ) -> M::Reply {
         let slot = self.claim(ex);
         let announced = op;
         let single = Single { object: self, op: &announced };

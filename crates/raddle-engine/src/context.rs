@@ -36,9 +36,11 @@ mod walk;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use raddle_trace::hash::Fnv1a;
+
+use crate::at_fork;
 
 pub(crate) use self::calls::{calls, stack};
 pub(crate) use self::last_drop::last_drops;
@@ -94,7 +96,7 @@ struct Table {
 static TABLE: Mutex<Option<Table>> = Mutex::new(None);
 
 /// The table, for a moment.
-struct Locked(MutexGuard<'static, Option<Table>>);
+struct Locked(at_fork::Locked<Option<Table>>);
 
 impl std::ops::Deref for Locked {
     type Target = Table;
@@ -112,7 +114,7 @@ impl std::ops::DerefMut for Locked {
 
 impl Table {
     fn lock() -> Locked {
-        let mut table = TABLE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut table = at_fork::lock(&TABLE);
         table.get_or_insert_with(|| Self {
             names: Vec::new(),
             ids: BTreeMap::new(),

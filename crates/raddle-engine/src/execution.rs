@@ -25,7 +25,7 @@ mod yields;
 pub(crate) use messages::Messages;
 pub(crate) use spinning::number_of;
 pub(crate) use state::{
-    Decisions, Detectors, Enabled, Lasting, Listeners, Pace, Shown, VirtualTime,
+    Decisions, Detectors, Enabled, Lasting, Listeners, Pace, Repeat, Shown, VirtualTime,
 };
 
 use std::cell::Cell;
@@ -44,7 +44,7 @@ use crate::op::{Name, TaskId};
 use crate::rounds::Spinning;
 use crate::strategy::{Answer, Choice, Event, Label, Plan, Point, Strategy, Taken, Waits};
 use crate::tape::Tape;
-use crate::task::{NO_SLOT, State, Task};
+use crate::task::{State, Task};
 use crate::tasks::TaskTable;
 
 thread_local! {
@@ -85,6 +85,8 @@ pub(crate) mod slow_path {
     pub(crate) const SPINS: u32 = 2048;
     /// Limits and the caller's clock are to be looked at.
     pub(crate) const CHECK_DUE: u32 = 4096;
+    /// Those of the current task: they change with it.
+    pub(crate) const OWN: u32 = STARTING | FOREIGN_UNWIND;
     /// Those for which a point is decided otherwise than by asking the strategy, or on another stack.
     pub(crate) const ANSWERED: u32 =
         UNFAIR | FORCED | TEARING | NO_STRATEGY | ENDING | ASK_ON_HOST | CAPTURE_CONTEXT;
@@ -119,7 +121,7 @@ pub(crate) enum Ending {
     StackOverflow(TaskId),
     DataRace(Box<DataRace>),
     Limit(LimitKind),
-    Diverged(Divergence),
+    Diverged(Box<Divergence>),
     /// Going on is known to end the process, or has ended it.
     Died,
     /// The caller stopped the search.
@@ -302,14 +304,14 @@ impl Execution {
         self.tasks.get_mut(task)
     }
 
-    /// A task of this execution that `parent` makes. `None`: there are too many.
+    /// A task of this execution that `parent` makes, by its number and its entry. `None`: there are too many.
     #[inline]
     pub(crate) fn create(
         &mut self,
         parent: TaskId,
         kind: TaskKind,
         site: &'static Location<'static>,
-    ) -> Option<TaskId> {
+    ) -> Option<(TaskId, *mut Task)> {
         if self.tasks.created.len() >= self.lasting.limits.tasks as usize {
             return None;
         }
@@ -322,11 +324,11 @@ impl Execution {
             *spawned += 1;
             self.tasks.names.intern(parent, nth, kind)
         };
-        self.enter(parent, id, kind, site);
+        let entry = self.enter(parent, id, kind, site);
         if self.waits.on {
             self.task_mut(parent).rounds.forget();
         }
-        Some(id)
+        Some((id, entry))
     }
 
     /// Makes a task part of the execution.
@@ -337,14 +339,15 @@ impl Execution {
         id: TaskId,
         kind: TaskKind,
         site: &'static Location<'static>,
-    ) {
+    ) -> *mut Task {
         if self.tasks.list.len() <= id.index() {
             self.make_room(id);
         }
-        self.enabled.slots[id.index()] = [NO_SLOT; 2];
         let seq = self.tasks.created.len() as u32;
         let born = (parent, self.n_steps);
-        self.task_mut(id).begin(id, seq, born, site);
+        let entry = self.task_mut(id);
+        entry.begin(id, seq, born, site);
+        let entry: *mut Task = entry;
         self.tasks.created.push(id);
         if kind == TaskKind::Thread {
             self.tasks.n_live += 1;
@@ -359,6 +362,7 @@ impl Execution {
         if let Some(recorder) = self.listeners.recorder.as_mut().filter(|_| seq > 0) {
             recorder.spawn(parent, id);
         }
+        entry
     }
 
     /// Has an entry for a task that no execution of the search has had.
@@ -366,7 +370,6 @@ impl Execution {
     fn make_room(&mut self, id: TaskId) {
         while self.tasks.list.len() <= id.index() {
             self.tasks.list.push(Box::new(Task::absent()));
-            self.enabled.slots.push([NO_SLOT; 2]);
         }
     }
 
@@ -456,7 +459,7 @@ impl Execution {
 
     #[inline(never)]
     fn list_options_anew(&mut self) {
-        let Self { enabled, tasks, .. } = self;
+        let Self { enabled, tasks, listeners, .. } = self;
         enabled.options.clear();
         enabled.options.reserve(enabled.count as usize);
         let options = &mut enabled.options;
@@ -464,6 +467,7 @@ impl Execution {
             options.push(Choice { task: tasks.created[place as usize] });
         });
         (enabled.is_listed, enabled.is_counted) = (true, false);
+        listeners.repeat.left = 0;
         debug_assert_eq!(enabled.options.len(), enabled.count as usize);
     }
 
@@ -517,14 +521,25 @@ impl Execution {
     ///
     /// # Safety
     /// `task` is suspended or new, and not on a stack below this one.
-    #[inline]
     pub(crate) unsafe fn resume(ex: *mut Self, task: TaskId, starting: bool) {
+        // SAFETY: by contract.
+        unsafe {
+            let entry: *mut Task = (*ex).task_mut(task);
+            Self::switch_to(ex, task, entry, starting);
+        }
+    }
+
+    /// [`resume`](Self::resume) of a task whose entry is at hand.
+    ///
+    /// # Safety
+    /// As for `resume`.
+    #[inline]
+    pub(crate) unsafe fn switch_to(ex: *mut Self, task: TaskId, entry: *mut Task, starting: bool) {
         // SAFETY: by contract; no borrow is held over the switch.
         unsafe {
-            const OWN: u32 = slow_path::STARTING | slow_path::FOREIGN_UNWIND;
+            const OWN: u32 = slow_path::OWN;
             let (current, me, own) = ((*ex).current, (*ex).me, (*ex).slow_path & OWN);
             let alien = if std::thread::panicking() { slow_path::FOREIGN_UNWIND } else { 0 };
-            let entry: *mut Task = &raw mut *(&mut (*ex).tasks.list)[task.index()];
             (*ex).current = task;
             (*ex).me = entry;
             let starting = if starting { slow_path::STARTING } else { 0 };
@@ -535,7 +550,7 @@ impl Execution {
             (*ex).me = me;
             (*ex).slow_path = (*ex).slow_path & !OWN | own;
             if !alive || (*entry).state == State::Exited {
-                Self::retire(ex, task, alive, alien != 0);
+                Self::retire(ex, (task, entry), alive, alien != 0);
             }
         }
     }
@@ -549,7 +564,7 @@ impl Execution {
     pub(crate) unsafe fn run_targets(ex: *mut Self) {
         // SAFETY: by contract; no borrow is held over the switch.
         unsafe {
-            const OWN: u32 = slow_path::STARTING | slow_path::FOREIGN_UNWIND;
+            const OWN: u32 = slow_path::OWN;
             let Some(mut task) = (*ex).target.take() else { return };
             let current = (*ex).current;
             loop {
@@ -562,10 +577,11 @@ impl Execution {
                 let entry: *mut Task = &raw mut *(&mut (*ex).tasks.list)[task.index()];
                 (*ex).current = task;
                 (*ex).me = entry;
-                let fiber = (*entry).fiber;
-                let alive = Fiber::resume(fiber);
+                let alive = Fiber::resume((*entry).fiber);
+                // Perhaps another one, to which it has handed over.
+                let (task_now, entry) = ((*ex).current, (*ex).me);
                 if !alive || (*entry).state == State::Exited {
-                    Self::retire(ex, task, alive, is_alien);
+                    Self::retire(ex, (task_now, entry), alive, is_alien);
                 }
                 match (*ex).target.take() {
                     Some(next) => task = next,
@@ -580,10 +596,15 @@ impl Execution {
 
     /// A task that was resumed has come to its end, or has overflowed its stack. `is_alien`: another one unwound when
     /// it was resumed.
-    unsafe fn retire(ex: *mut Self, task: TaskId, alive: bool, is_alien: bool) {
+    #[inline]
+    unsafe fn retire(
+        ex: *mut Self,
+        (task, entry): (TaskId, *mut Task),
+        alive: bool,
+        is_alien: bool,
+    ) {
         // SAFETY: as in `resume`.
         unsafe {
-            let entry: *mut Task = (*ex).task_mut(task);
             if alive {
                 let fiber = std::mem::replace(&mut (*entry).fiber, std::ptr::null_mut());
                 (*ex).tasks.idlers.keep(fiber);

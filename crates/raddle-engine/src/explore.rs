@@ -14,7 +14,7 @@ use crate::limits::{Lap, MOST_KEPT, Stop};
 use crate::observer::{Audience, Ended, Observers};
 use crate::pulse::Pulse;
 use crate::search::{Isolate, Recorded, Search, Setup};
-use crate::strategy::{Cut, Finished, Stateful, Strategy};
+use crate::strategy::{Cut, Finished, Stateful, Strategy, Stuck};
 use crate::witness::Witness;
 
 /// What a search found.
@@ -237,21 +237,25 @@ impl Exploration<'_, '_> {
     }
 
     /// Runs the execution that was begun, to its end; or why that ends the search.
+    #[inline]
     fn execute(&mut self) -> Result<Option<Ended>, EngineError> {
         let twice = self.is_run_twice();
-        let Self { search, apart, audience, lap, body, counts, leaked, .. } = self;
+        let Self { search, apart, audience, lap, body, counts, .. } = self;
         let (body, number) = (*body, counts.executions);
         let asked = audience.while_running();
         if twice && apart.is_none() {
             search.listeners.witness = Some(Box::default());
         }
-        // Not moved from here on: it is large, and short executions are many.
-        let mut ran = if let Some(apart) = apart {
-            apart.run(search, asked, body, lap, number)?
+        let ran = if let Some(apart) = apart {
+            Some(Box::new(apart.run(search, asked, body, lap, number)?))
         } else {
             search.listeners.generator = asked.generator().cloned();
             search.ask(asked);
-            search.run(body, lap, number)
+            let ran = search.run_next(body, lap, number);
+            if search.listeners.repeat.untold > 0 {
+                search.listeners.tell_repeated();
+            }
+            ran
         };
         if let Some(drawn) = search.listeners.generator.take()
             && let Some(own) = audience.while_running().generator()
@@ -259,17 +263,34 @@ impl Exploration<'_, '_> {
             debug_assert!(*own == drawn, "the strategy has drawn as often as the engine");
             *own = drawn;
         }
-        *leaked += ran.leaked;
         let is_watched_again =
             apart.is_none() && search.detectors.cell_used && !search.detectors.track_races_next;
+        if ran.is_none() && !twice && !is_watched_again {
+            // Nearly always. What a completed execution came to is not moved about: it is large.
+            self.count(&Outcome::Completed, &[]);
+            return Ok(None);
+        }
+        let ran = ran.map_or(Ran::COMPLETED, |ran| *ran);
+        self.look_into(ran, twice, is_watched_again)
+    }
+
+    /// The part of [`execute`](Self::execute) for an execution that did not complete, or is run once more.
+    #[inline(never)]
+    fn look_into(
+        &mut self,
+        mut ran: Ran,
+        twice: bool,
+        is_watched_again: bool,
+    ) -> Result<Option<Ended>, EngineError> {
+        self.leaked += ran.leaked;
         if twice || is_watched_again {
             self.run_once_more(&mut ran, twice, is_watched_again)?;
         }
         match &ran.ending {
             Ending::Stopped => Ok(Some(Ended::Stopped)),
             Ending::Foreign => Err(EngineError::Foreign),
-            Ending::Diverged(divergence) => Ok(Some(Ended::Diverged(divergence.clone()))),
-            _ => match self.end(&mut ran)? {
+            Ending::Diverged(divergence) => Ok(Some(Ended::Diverged((**divergence).clone()))),
+            _ => match self.end(ran)? {
                 None if self.difference.is_some() => {
                     Ok(self.difference.clone().map(Ended::Diverged))
                 }
@@ -342,7 +363,7 @@ impl Exploration<'_, '_> {
         match &mut ran.ending {
             Ending::Diverged(divergence) => {
                 if let Some(named) = witness.difference() {
-                    *divergence = named;
+                    **divergence = named;
                 }
             }
             Ending::Completed if matches!(ran.outcome, Outcome::Completed) => {
@@ -358,15 +379,29 @@ impl Exploration<'_, '_> {
     }
 
     /// Counts an execution and tells that it ended; or why that ends the search.
-    fn end(&mut self, ran: &mut Ran) -> Result<Option<Ended>, EngineError> {
-        let (ex, counts) = (&*self.search, &mut self.counts);
-        counts.executions += 1;
+    fn end(&mut self, ran: Ran) -> Result<Option<Ended>, EngineError> {
         if matches!(ran.outcome, Outcome::Limit { .. }) {
-            counts.rejected += 1;
-            if ex.tasks.n_panics > 0 && self.before_limit.is_none() {
-                self.before_limit = host::first_panic(ex);
+            self.counts.rejected += 1;
+            if self.search.tasks.n_panics > 0 && self.before_limit.is_none() {
+                self.before_limit = host::first_panic(&self.search);
             }
         }
+        self.count(&ran.outcome, &ran.stuck);
+        if !self.setup.keep_going && ran.outcome.is_failure() {
+            let Self { search, apart, lap, body, leaked, .. } = self;
+            let found = FailedSearch { search, apart: apart.as_deref_mut(), body, lap, leaked };
+            if self.failures.hear(found, ran, self.counts.executions)? {
+                return Ok(Some(Ended::Failed));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Counts an execution that came to this, and tells that it ended.
+    #[inline]
+    fn count(&mut self, outcome: &Outcome, stuck: &[Stuck]) {
+        let (ex, counts) = (&*self.search, &mut self.counts);
+        counts.executions += 1;
         counts.blocked += u64::from(ex.decisions.cut == Some(Cut::Redundant));
         counts.steps += ex.n_steps;
         counts.decisions += ex.decisions.taken.len() as u64;
@@ -374,26 +409,18 @@ impl Exploration<'_, '_> {
         counts.max_depth = counts.max_depth.max(ex.decisions.taken.len() as u64);
         counts.max_tasks = counts.max_tasks.max(ex.tasks.created.len() as u64);
         self.audience.end(&Finished {
-            outcome: &ran.outcome,
+            outcome,
             decisions: &ex.decisions.taken,
             steps: ex.n_steps,
             tasks: ex.tasks.created.len() as u64,
-            stuck: &ran.stuck,
+            stuck,
             cut: ex.decisions.cut,
             yielded: ex.lasting.seen.yielded,
             gaps: ex.lasting.seen.gaps(),
         });
         if self.setup.keep_going {
-            *self.kinds.entry(ran.outcome.kind()).or_insert(0) += 1;
-        } else if ran.outcome.is_failure() {
-            let Self { search, apart, lap, body, leaked, .. } = self;
-            let found = FailedSearch { search, apart: apart.as_deref_mut(), body, lap, leaked };
-            let ran = std::mem::replace(ran, Ran::COMPLETED);
-            if self.failures.hear(found, ran, self.counts.executions)? {
-                return Ok(Some(Ended::Failed));
-            }
+            *self.kinds.entry(outcome.kind()).or_insert(0) += 1;
         }
-        Ok(None)
     }
 
     fn finish(mut self, ended: Ended) -> Explored {

@@ -17,11 +17,11 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use raddle_trace::hash::mix;
 
-use crate::panics;
+use crate::{at_fork, panics};
 
 /// A thread, a timer or an actor, by its number: processes are numbered from 0 in the order in which they are
 /// created in an execution. Process 0 is the test itself.
@@ -257,7 +257,7 @@ pub struct Explorer {
 static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 fn kept(name: &str) -> &'static str {
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut names = at_fork::lock(&NAMES);
     if let Some(known) = names.get(name) {
         return known;
     }

@@ -101,7 +101,7 @@ impl FailedSearch<'_> {
 /// The failure of an execution that was run once more.
 fn failure(found: Ran, again: Ran, schedule: Schedule, trace: Trace, execution: u64) -> Failure {
     let unstable = match &again.ending {
-        Ending::Diverged(divergence) => Some(divergence.clone()),
+        Ending::Diverged(divergence) => Some((**divergence).clone()),
         _ if again.outcome.kind() != found.outcome.kind() => Some(Divergence {
             step: trace.events.len() as u64,
             decision: schedule.decisions.len() as u32,

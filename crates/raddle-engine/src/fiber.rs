@@ -1,25 +1,36 @@
-//! Coroutines that run one task after another, pooled for the life of an OS thread.
+//! Stacks that run one task after another, pooled for the life of an OS thread.
 //!
-//! A fresh stack costs thousands of nanoseconds, a pooled one about ten. So a fiber's coroutine
+//! A fresh stack costs thousands of nanoseconds, a pooled one about ten. So what a fiber runs
 //! never ends: it runs a job, suspends, and waits for the next one. A task that ends normally is
 //! never unwound.
 //!
-//! Invariant: no reference into engine state lives across [`Fiber::suspend`] or
+//! Invariant: no reference into engine state lives across [`Fiber::suspend`], [`Fiber::hand_over`] or
 //! [`Fiber::resume`]; callers hold raw pointers and borrow afresh after each. Fibers are boxed and
-//! never move while a coroutine exists.
+//! never move while they have a stack.
+//!
+//! How stacks are switched is in `switch.rs`, for x86-64 Linux, and in `coroutine.rs` for all others. Built with
+//! `--cfg raddle_coroutines` the latter is used everywhere.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use corosensei::stack::{DefaultStack, Stack, StackPointer};
-use corosensei::trap::CoroutineTrapHandler;
-use corosensei::{Coroutine, CoroutineResult, Yielder};
 
-/// A stack with a coroutine on it that runs jobs.
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64", not(raddle_coroutines))))]
+#[path = "fiber/coroutine.rs"]
+mod strand;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", not(raddle_coroutines)))]
+#[path = "fiber/switch.rs"]
+mod strand;
+
+use self::strand::Strand;
+use crate::at_fork;
+
+/// A stack that runs jobs.
 pub(crate) struct Fiber {
-    coroutine: Coroutine<(), (), (), Staggered>,
+    strand: Strand,
     stack_size: usize,
     /// The lowest address of the stack: that of its guard page.
     limit: usize,
@@ -27,8 +38,6 @@ pub(crate) struct Fiber {
     base: usize,
     /// What to run when it is resumed next. Must not unwind.
     job: Option<fn()>,
-    /// Set by the coroutine itself when it first runs; valid as long as the coroutine.
-    yielder: *const Yielder<(), ()>,
 }
 
 impl fmt::Debug for Fiber {
@@ -72,6 +81,31 @@ unsafe impl Stack for Staggered {
     fn update_teb_fields(&mut self, stack_limit: usize, guaranteed_stack_bytes: usize) {
         self.stack.update_teb_fields(stack_limit, guaranteed_stack_bytes);
     }
+}
+
+/// What a fiber runs: one job each time it is resumed after the one before.
+extern "C" fn run_jobs(fiber: *mut Fiber) -> ! {
+    loop {
+        // SAFETY: the code that resumed this fiber keeps it alive and does not touch it before it suspends. The borrow
+        // ends before the job runs.
+        let job = unsafe { (*fiber).job.take() };
+        if let Some(job) = job {
+            job();
+        }
+        // SAFETY: on the fiber's own stack.
+        unsafe { Fiber::suspend(fiber) };
+    }
+}
+
+/// The registers of the code that resumed a fiber.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Registers {
+    pub(crate) rip: u64,
+    pub(crate) rsp: u64,
+    pub(crate) rbp: u64,
+    pub(crate) rdi: u64,
+    pub(crate) rsi: u64,
 }
 
 thread_local! {
@@ -140,17 +174,15 @@ unsafe impl Send for Idle {}
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut left = at_fork::lock(&LEFT);
         for fiber in self.idle.drain(..) {
             if left.len() < MAX_LEFT {
                 left.push(Idle(fiber));
                 continue;
             }
-            // SAFETY: pooled fibers were made by `Box::into_raw` and are owned by the pool alone.
-            let mut fiber = unsafe { Box::from_raw(fiber) };
-            // SAFETY: an idle fiber waits at the end of its loop, where nothing on its stack
-            // needs dropping.
-            unsafe { fiber.coroutine.force_reset() };
+            // SAFETY: pooled fibers were made by `Box::into_raw` and are owned by the pool alone. An idle fiber waits at
+            // the end of its loop, where nothing on its stack needs dropping.
+            drop(unsafe { Box::from_raw(fiber) });
         }
     }
 }
@@ -184,7 +216,7 @@ impl Fiber {
             Some(pool.idle.swap_remove(at))
         });
         let left = || {
-            let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut left = at_fork::lock(&LEFT);
             // SAFETY: as above.
             let fits = |idle: &Idle| unsafe { (*idle.0).stack_size >= stack_size };
             let at = left.iter().rposition(fits)?;
@@ -202,52 +234,44 @@ impl Fiber {
         let base = StackPointer::new(stack.base().get() - nth * STAGGER).expect("inside the stack");
         let stack = Staggered { stack, base };
         let (limit, base) = (stack.limit().get(), stack.base().get());
-        let this = Box::into_raw(Box::<Fiber>::new_uninit());
-        let address = this as usize;
-        let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
-            let fiber = address as *mut Fiber;
-            loop {
-                // SAFETY: the code that resumed this coroutine keeps the fiber alive and does not touch
-                // it before the coroutine suspends. The borrow ends before the job runs.
-                let job = unsafe {
-                    (*fiber).yielder = yielder;
-                    (*fiber).job.take()
-                };
-                if let Some(job) = job {
-                    job();
-                }
-                yielder.suspend(());
-            }
-        });
-        let yielder = std::ptr::null();
-        let fiber = Fiber { coroutine, stack_size, limit, base, job: None, yielder };
-        // SAFETY: `this` is a fresh allocation of the right size.
-        unsafe { (*this).write(fiber) };
-        Some(this.cast())
+        let strand = Strand::new(stack, run_jobs);
+        Some(Box::into_raw(Box::new(Fiber { strand, stack_size, limit, base, job: None })))
     }
 
-    /// Runs the fiber until it suspends. `false`: it overflowed its stack and is no more.
+    /// Whether [`hand_over`](Self::hand_over) can be called.
+    pub(crate) const IS_DIRECT: bool = strand::IS_DIRECT;
+
+    /// Runs the fiber until it suspends, or one to which it has handed over. `false`: it, or that one, overflowed its
+    /// stack and is no more.
     ///
     /// # Safety
     /// `fiber` is live and suspended or new, and its job's data outlives the run.
     #[inline]
     pub(crate) unsafe fn resume(fiber: *mut Fiber) -> bool {
-        // SAFETY: by contract there is no other reference to the coroutine; the code that runs
-        // inside touches only `job` and `yielder`, which are other fields.
-        let coroutine = unsafe { &mut *std::ptr::addr_of_mut!((*fiber).coroutine) };
-        match coroutine.resume(()) {
-            CoroutineResult::Yield(()) => true,
-            CoroutineResult::Return(()) => false,
-        }
+        // SAFETY: by contract.
+        unsafe { Strand::resume(fiber) }
     }
 
-    /// What can end the fiber from a signal handler.
+    /// Leaves this fiber for another one, which goes back to the code that resumed this one when it suspends. Comes back
+    /// when it is resumed, or another is left for it.
     ///
     /// # Safety
-    /// `fiber` is live.
-    pub(crate) unsafe fn trap_handler(fiber: *const Fiber) -> CoroutineTrapHandler<()> {
-        // SAFETY: by contract; only reads the bounds of the stack.
-        unsafe { (*fiber).coroutine.trap_handler() }
+    /// Called on the stack of `fiber`; `to` is live, suspended, and another one. See [`IS_DIRECT`](Self::IS_DIRECT).
+    #[inline]
+    pub(crate) unsafe fn hand_over(fiber: *mut Fiber, to: *mut Fiber) {
+        // SAFETY: by contract.
+        unsafe { Strand::hand_over(fiber, to) };
+    }
+
+    /// The registers with which the running fiber, whose stack overflowed, goes back to the code that resumed it; none if
+    /// this stack pointer is not on its stack. It is not resumed again. For a handler of a signal.
+    ///
+    /// # Safety
+    /// `fiber` is live and runs.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    pub(crate) unsafe fn end(fiber: *const Fiber, stack_pointer: usize) -> Option<Registers> {
+        // SAFETY: by contract.
+        unsafe { Strand::end(fiber, stack_pointer) }
     }
 
     /// The addresses below the stack that fault.
@@ -270,7 +294,7 @@ impl Fiber {
         unsafe { (*fiber).limit..(*fiber).base }
     }
 
-    /// Frees a fiber whose coroutine has ended.
+    /// Frees a fiber whose stack overflowed.
     ///
     /// # Safety
     /// `fiber` is live, ended, and not used again.
@@ -285,8 +309,8 @@ impl Fiber {
     /// Called on the fiber's own stack.
     #[inline]
     pub(crate) unsafe fn suspend(fiber: *mut Fiber) {
-        // SAFETY: the coroutine runs, so it has set its yielder.
-        unsafe { (*(*fiber).yielder).suspend(()) };
+        // SAFETY: by contract.
+        unsafe { Strand::suspend(fiber) };
     }
 
     /// Leaves a fiber where it is, with all that is on its stack. It is never resumed nor freed: others may have
@@ -301,7 +325,7 @@ impl Fiber {
         let pooled = POOL.try_with(|pool| pool.borrow_mut().idle.push(fiber));
         if pooled.is_err() {
             // The OS thread is on its way out, and its pool has gone already.
-            let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut left = at_fork::lock(&LEFT);
             left.push(Idle(fiber));
         }
     }

@@ -27,7 +27,7 @@ use crate::recorder::task_table;
 use crate::script::Script;
 use crate::strategy::Stuck;
 use crate::tape::Tape;
-use crate::task::{Job, NO_SLOT, State};
+use crate::task::{Job, NO_SLOT, State, Task};
 
 /// What one execution came to.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Ran {
     }
 }
 
-/// Runs one execution to its end.
+/// Runs one execution to its end. `None`: it came to [`Ran::COMPLETED`].
 ///
 /// # Safety
 /// `ex` is live and no execution runs on this OS thread; `body` outlives the call.
@@ -69,19 +69,18 @@ pub(crate) unsafe fn run(
     body: &dyn Fn(),
     lap: &mut dyn FnMut(Lap) -> Stop,
     executions: u64,
-) -> Ran {
+) -> Option<Box<Ran>> {
     // SAFETY: by contract; no borrow of the execution is held over `resume`.
     unsafe {
         (*ex).begin();
         Execution::set_current(ex);
-        let root = (*ex)
+        let (root, entry) = (*ex)
             .create(TaskId::ROOT, TaskKind::Thread, Location::caller())
             .expect("one task is allowed");
         #[expect(clippy::transmute_ptr_to_ptr, reason = "a cast cannot change the lifetime")]
         // SAFETY: only the lifetime changes; the job is gone when this function returns.
         let body = std::mem::transmute::<*const (dyn Fn() + '_), *const (dyn Fn() + 'static)>(body);
-        let started = start(ex, root, Job::Body(body), 0);
-        if started {
+        if start(ex, entry, Job::Body(body), 0) {
             Execution::resume(ex, root, true);
         } else {
             (*ex).end(Ending::Limit(LimitKind::Tasks));
@@ -115,7 +114,7 @@ pub(crate) unsafe fn run(
                 }
             }
         }
-        let ran = if (*ex).is_plainly_complete() { Ran::COMPLETED } else { conclude(ex) };
+        let ran = if (*ex).is_plainly_complete() { None } else { Some(Box::new(conclude(ex))) };
         Execution::set_current(std::ptr::null_mut());
         (*ex).lasting.pulse.end();
         ran
@@ -188,12 +187,12 @@ impl Execution {
         let planned =
             self.decisions.script.as_ref().map_or(self.decisions.plan.prefix.len(), Script::len);
         if self.decisions.taken.len() < planned {
-            return Ending::Diverged(raddle_trace::Divergence {
+            return Ending::Diverged(Box::new(raddle_trace::Divergence {
                 step: self.n_steps,
                 decision: self.decisions.taken.len() as u32,
                 expected: format!("{planned} decisions"),
                 found: format!("the end of the execution after {}", self.decisions.taken.len()),
-            });
+            }));
         }
         match ending {
             Ending::Completed if panicked => Ending::Panicked,
@@ -203,18 +202,22 @@ impl Execution {
     }
 }
 
-/// Gives a task its fiber. `false`: no stack can be had.
+/// Gives a task its fiber and its job. `false`: no stack can be had.
 #[inline]
-pub(crate) unsafe fn start(ex: *mut Execution, task: TaskId, job: Job, stack_size: usize) -> bool {
-    // SAFETY: `ex` is live; nothing here switches.
+pub(crate) unsafe fn start(
+    ex: *mut Execution,
+    task: *mut Task,
+    job: Job,
+    stack_size: usize,
+) -> bool {
+    // SAFETY: `ex` is live, and the task is one of its; nothing here switches.
     unsafe {
         let stack_size = stack_size.max((*ex).lasting.stack_size);
         let Some(fiber) = Fiber::take(&mut (*ex).tasks.idlers, stack_size, task_main) else {
             return false;
         };
-        let task = (*ex).task_mut(task);
-        task.fiber = fiber;
-        task.job = Some(job);
+        (*task).fiber = fiber;
+        (*task).job = Some(job);
         true
     }
 }
@@ -307,7 +310,7 @@ unsafe fn exit(ex: *mut Execution, me: TaskId) {
         let task = (*ex).me;
         if (*ex).slow_path & !slow_path::STARTING == 0 && (*task).op.announced.is_none() {
             // It runs, so it watches nothing, and it has no op: none is left behind but by unwinding.
-            debug_assert!(!(*ex).enabled.watches(me, (*task).lineage.seq));
+            debug_assert!(!(*ex).enabled.watches(&*task));
             debug_assert_eq!((*task).op.queue.0, NO_SLOT);
             (*ex).set_enabled(me, false);
             if (*ex).waits.on {

@@ -15,8 +15,9 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
+use crate::at_fork;
 use crate::pulse::Pulse;
 
 thread_local! {
@@ -78,7 +79,7 @@ pub(crate) fn set_ended_a_task(pulse: &'static Pulse, ended: bool) {
 }
 
 fn change(pulse: &'static Pulse, change: impl FnOnce(&mut SoFar)) {
-    let mut all = BY_PULSE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut all = at_fork::lock(&BY_PULSE);
     change(all.entry(std::ptr::from_ref(pulse).addr()).or_default());
 }
 
@@ -89,14 +90,14 @@ pub(crate) fn clear(pulse: &'static Pulse) {
         words.clear();
         *of = None;
     });
-    let mut all = BY_PULSE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut all = at_fork::lock(&BY_PULSE);
     all.remove(&std::ptr::from_ref(pulse).addr());
 }
 
 /// The panics of the execution that runs with this pulse; for a watchdog that gives it up. None: there were none.
 #[must_use]
 pub fn panics_so_far(pulse: &'static Pulse) -> Option<SoFar> {
-    let all = BY_PULSE.lock().unwrap_or_else(PoisonError::into_inner);
+    let all = at_fork::lock(&BY_PULSE);
     all.get(&std::ptr::from_ref(pulse).addr()).cloned()
 }
 
@@ -104,7 +105,7 @@ pub fn panics_so_far(pulse: &'static Pulse) -> Option<SoFar> {
 #[must_use]
 pub fn unwinds_now(pulse: &'static Pulse) -> bool {
     // While this is locked the execution cannot come to its end, so its OS thread is there.
-    let all = BY_PULSE.lock().unwrap_or_else(PoisonError::into_inner);
+    let all = at_fork::lock(&BY_PULSE);
     let so_far = all.get(&std::ptr::from_ref(pulse).addr());
     so_far.is_some_and(|so_far| so_far.thread != 0 && interrogation::unwinds(so_far.thread))
 }
@@ -195,16 +196,21 @@ impl LastWords {
     /// ```
     pub fn new(text: String) -> Self {
         install();
-        let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = at_fork::lock(&FOUND);
         let number = found.last().map_or(0, |(number, _)| number + 1);
         found.push((number, text));
         Self(number)
     }
 }
 
+/// Forgets what all searches of the process have found: for a fork, whose end is no loss of theirs.
+pub fn forget_last_words() {
+    at_fork::lock(&FOUND).clear();
+}
+
 impl Drop for LastWords {
     fn drop(&mut self) {
-        let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = at_fork::lock(&FOUND);
         found.retain(|(number, _)| *number != self.0);
     }
 }

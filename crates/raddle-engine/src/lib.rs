@@ -17,6 +17,7 @@
 
 mod act;
 mod announce;
+pub mod at_fork;
 mod bits;
 pub mod cell;
 mod clock;
@@ -74,10 +75,10 @@ mod witness;
 pub use error::EngineError;
 pub use explore::{Explored, explore, explore_from, explore_observed};
 pub use fiber::{kept, kept_here};
-pub use last_words::{LastWords, SoFar, panics_so_far, unwinds_now};
+pub use last_words::{LastWords, SoFar, forget_last_words, panics_so_far, unwinds_now};
 pub use limits::{Lap, Limits, MOST_KEPT, Stop, Teardown};
 pub use model::Model;
-pub use object::clashes;
+pub use object::{clashes, fork_alone};
 pub use observer::{Ended, Observer};
 pub use op::{Access, ObjectId, Op, TaskId};
 pub use pulse::{Beat, Pulse};

@@ -10,6 +10,7 @@ use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use crate::at_fork;
 use crate::model::Model;
 use crate::op::ObjectId;
 use crate::pulse::Pulse;
@@ -77,6 +78,14 @@ pub(crate) static MONITOR: Monitor = Monitor { lock: Mutex::new(()), moved: Cond
 
 fn enter_monitor() -> MutexGuard<'static, ()> {
     MONITOR.lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Calls `fork`, which forks the process, while no other OS thread has a lock of the engine: see
+/// [`at_fork`](crate::at_fork).
+pub fn fork_alone<R>(fork: impl FnOnce() -> R) -> R {
+    // Before the gate: those that have the monitor may enter.
+    let _monitor = enter_monitor();
+    at_fork::alone(fork)
 }
 
 impl<M> Object<M> {

@@ -244,6 +244,7 @@ impl<'a, 'b> Audience<'a, 'b> {
         }
         needs.steps |= steps;
         needs.skip_decided &= !steps;
+        needs.repeats &= !steps && !decisions;
         let (n_steps, skipped) = (0, 0);
         Self { strategy, observers, needs, strategy_steps, steps, decisions, n_steps, skipped }
     }

@@ -73,15 +73,13 @@ mod linux {
             if fiber.is_null() {
                 return false;
             }
-            let handler = Fiber::trap_handler(fiber);
             let registers = &mut (*context).uc_mcontext.gregs;
             let stack = registers[libc::REG_RSP as usize].cast_unsigned() as usize;
             let fault = (*info).si_addr() as usize;
-            let in_guard = Fiber::guard(fiber).contains(&fault);
-            if !in_guard || !handler.stack_ptr_in_bounds(stack) {
+            if !Fiber::guard(fiber).contains(&fault) {
                 return false;
             }
-            let regs = handler.setup_trap_handler(|| ());
+            let Some(regs) = Fiber::end(fiber, stack) else { return false };
             registers[libc::REG_RIP as usize] = regs.rip.cast_signed();
             registers[libc::REG_RSP as usize] = regs.rsp.cast_signed();
             registers[libc::REG_RBP as usize] = regs.rbp.cast_signed();

@@ -13,6 +13,7 @@ use std::sync::Once;
 
 use raddle_trace::{Call, Site};
 
+use crate::at_fork;
 use crate::context;
 use crate::execution::Execution;
 use crate::explorer;
@@ -26,6 +27,8 @@ pub(crate) fn install() {
         let found = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             if !explorer::note_panic(info) && !note(info) {
+                // It may take a backtrace.
+                let _inside = at_fork::enter();
                 found(info);
             }
         }));

@@ -6,8 +6,10 @@
 
 use std::panic::Location;
 use std::ptr;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use crate::at_fork;
 
 const EXECUTION_BITS: u32 = 44;
 
@@ -67,7 +69,7 @@ pub struct Beat {
 impl Pulse {
     /// A pulse for one search. Reuses one that was given back.
     pub(crate) fn acquire() -> &'static Pulse {
-        let mut registry = REGISTRY.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut registry = at_fork::lock(&REGISTRY);
         if let Some(pulse) = registry.free.pop() {
             pulse.foreign.store(false, Ordering::Relaxed);
             pulse.watched.store(false, Ordering::Relaxed);
@@ -83,7 +85,7 @@ impl Pulse {
     /// # Safety
     /// There is room for a pulse, aligned, which nothing else ever uses.
     pub unsafe fn place(memory: *mut Pulse) -> &'static Pulse {
-        let mut registry = REGISTRY.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut registry = at_fork::lock(&REGISTRY);
         // SAFETY: by contract.
         let pulse: &'static Pulse = unsafe {
             memory.write(Pulse::new(registry.all.len()));
@@ -143,7 +145,7 @@ impl Pulse {
 
     pub(crate) fn give_back(&'static self) {
         self.live.store(0, Ordering::Release);
-        REGISTRY.lock().unwrap_or_else(PoisonError::into_inner).free.push(self);
+        at_fork::lock(&REGISTRY).free.push(self);
     }
 
     /// Begins an execution and returns its stamp, which is never 0.
@@ -201,7 +203,7 @@ impl Pulse {
     /// The pulse of the execution with this stamp, if it runs now.
     pub(crate) fn of_live(stamp: u64) -> Option<&'static Pulse> {
         let id = stamp >> EXECUTION_BITS;
-        let registry = REGISTRY.lock().unwrap_or_else(PoisonError::into_inner);
+        let registry = at_fork::lock(&REGISTRY);
         let pulse = *registry.all.get((id as usize).checked_sub(1)?)?;
         (pulse.live.load(Ordering::Acquire) == stamp).then_some(pulse)
     }

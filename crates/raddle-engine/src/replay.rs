@@ -62,7 +62,7 @@ pub fn replay(
         return Err(EngineError::Foreign);
     }
     let divergence = match ran.ending {
-        Ending::Diverged(divergence) => Some(divergence),
+        Ending::Diverged(divergence) => Some(*divergence),
         _ => expected
             .and_then(|expected| first_difference(expected, &trace))
             .or_else(|| other_steps(schedule, &again, &trace)),

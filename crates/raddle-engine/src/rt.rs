@@ -115,7 +115,7 @@ impl TaskRef {
         let ex = self.execution();
         // SAFETY: tasks are boxed and live as long as the search.
         let life = unsafe { &(*ex).task(self.id).life };
-        life.wait(LifeOp::Join);
+        life.wait_in(ex, LifeOp::Join, Location::caller());
         // SAFETY: the current execution, changed for a moment.
         unsafe { (*ex).joined(self.id) };
     }
@@ -210,6 +210,7 @@ impl<T> Handle<'_, T> {
     ///
     /// # Errors
     /// The payload, if the task panicked.
+    #[inline]
     #[track_caller]
     pub fn join(mut self) -> Result<T, Box<dyn Any + Send>> {
         self.task.join();
@@ -261,6 +262,7 @@ where
 ///
 /// # Safety
 /// What the closure and the result borrow outlives the task and the handle.
+#[inline]
 #[track_caller]
 pub unsafe fn spawn_borrowing<F, T>(how: Spawn, closure: F) -> Handle<'static, T>
 where
@@ -275,6 +277,7 @@ where
 
 /// # Safety
 /// What `F` and `T` borrow outlives the task.
+#[inline]
 #[track_caller]
 unsafe fn spawn_unchecked<'scope, F, T>(how: Spawn, closure: F) -> Handle<'scope, T>
 where
@@ -309,7 +312,7 @@ unsafe fn start_task(
             Execution::refuse_at_work(site);
         }
         let parent = (*ex).current;
-        let Some(task) = (*ex).create(parent, TaskKind::Thread, site) else {
+        let Some((task, entry)) = (*ex).create(parent, TaskKind::Thread, site) else {
             drop(to_run);
             give_up_spawning(ex, parent);
         };
@@ -317,12 +320,12 @@ unsafe fn start_task(
             (*ex).detectors.race.fork(parent, task);
         }
         if how.label.is_some() {
-            (*ex).task_mut(task).lineage.label = how.label;
+            (*entry).lineage.label = how.label;
         }
-        if !host::start(ex, task, Job::Spawned(to_run), how.stack_size) {
+        if !host::start(ex, entry, Job::Spawned(to_run), how.stack_size) {
             give_up_spawning(ex, parent);
         }
-        Execution::resume(ex, task, true);
+        Execution::switch_to(ex, task, entry, true);
         task
     }
 }

@@ -105,12 +105,14 @@ impl Drop for Search {
 impl Deref for Search {
     type Target = Execution;
 
+    #[inline]
     fn deref(&self) -> &Execution {
         self.execution.as_ref().expect("a search has its state")
     }
 }
 
 impl DerefMut for Search {
+    #[inline]
     fn deref_mut(&mut self) -> &mut Execution {
         self.execution.as_mut().expect("a search has its state")
     }
@@ -144,7 +146,7 @@ fn run_apart(
     body: &dyn Fn(),
     lap: &mut dyn FnMut(Lap) -> Stop,
     executions: u64,
-) -> Ran {
+) -> Option<Box<Ran>> {
     let lap: *mut (dyn FnMut(Lap) -> Stop + '_) = lap;
     // SAFETY: no execution runs on the thread that calls this, and what it uses is lent to one at a time.
     let run = move |lent: Lent<_>| unsafe {
@@ -211,6 +213,7 @@ impl Search {
     }
 
     /// Puts questions to this strategy, which must outlive what is run from now on.
+    #[inline]
     pub(crate) fn ask(&mut self, strategy: &mut dyn Strategy) {
         let pointer: *mut (dyn Strategy + '_) = strategy;
         #[expect(clippy::transmute_ptr_to_ptr, reason = "a cast cannot change the lifetime")]
@@ -233,12 +236,24 @@ impl Search {
         Ok(())
     }
 
+    /// Runs one execution.
     pub(crate) fn run(
         &mut self,
         body: &dyn Fn(),
         lap: &mut dyn FnMut(Lap) -> Stop,
         executions: u64,
     ) -> Ran {
+        self.run_next(body, lap, executions).map_or(Ran::COMPLETED, |ran| *ran)
+    }
+
+    /// The same; `None`: it completed, as nearly all do.
+    #[inline]
+    pub(crate) fn run_next(
+        &mut self,
+        body: &dyn Fn(),
+        lap: &mut dyn FnMut(Lap) -> Stop,
+        executions: u64,
+    ) -> Option<Box<Ran>> {
         let ex: *mut Execution = &raw mut **self;
         if std::thread::panicking() {
             return run_apart(ex, body, lap, executions);

@@ -490,6 +490,8 @@ pub struct Needs {
     pub on_host: bool,
     /// Messages have identities: [`Pending::delivery`], [`Pending::sending`], [`Step::effects`] and [`Step::sent`] answer.
     pub messages: bool,
+    /// [`Strategy::repeats`] is called. Costs where that is mostly 0, and spares much where it is not.
+    pub repeats: bool,
 }
 
 impl Default for Needs {
@@ -502,6 +504,7 @@ impl Default for Needs {
             labels: false,
             on_host: false,
             messages: false,
+            repeats: false,
         }
     }
 }
@@ -635,6 +638,19 @@ pub trait Strategy: Send {
     /// call [`decide`](Self::decide). Not to be forwarded by a strategy that decides something itself.
     fn generator(&mut self) -> Option<&mut Rng> {
         None
+    }
+
+    /// At how many of the points between tasks that come next it would take the option that it took last, if
+    /// [`Needs::repeats`]: as long as the options stay the same and the task that was taken does not yield. The engine
+    /// takes it there without asking, and tells how often it did ([`repeated`](Self::repeated)) before it asks again and
+    /// before [`end`](Self::end). Not to be forwarded by a strategy that decides something itself.
+    fn repeats(&self) -> u32 {
+        0
+    }
+
+    /// The option that was taken last has been taken at so many points more, as [`repeats`](Self::repeats) allowed.
+    fn repeated(&mut self, times: u32) {
+        let _ = times;
     }
 
     /// The plan has answered a point between tasks with this option, if [`Needs::on_host`].
@@ -833,6 +849,14 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn generator(&mut self) -> Option<&mut Rng> {
         (**self).generator()
+    }
+
+    fn repeats(&self) -> u32 {
+        (**self).repeats()
+    }
+
+    fn repeated(&mut self, times: u32) {
+        (**self).repeated(times);
     }
 
     fn passed(&mut self, point: &Point<'_>, option: u32) {

@@ -91,12 +91,14 @@ pub(crate) struct PendingOp {
     pub(crate) first_since: Option<u64>,
     /// The lock in whose queue it is, and how often that had flipped when it came.
     pub(crate) queue: (u32, u64),
+    /// If it is in no queue: the objects after whose changes it is looked at again.
+    pub(crate) slots: [u32; 2],
 }
 
 impl PendingOp {
     fn none(site: &'static Location<'static>) -> Self {
-        let (context, queue) = (Context::NONE, (NO_SLOT, 0));
-        Self { announced: None, site, context, immediate: false, first_since: None, queue }
+        let (context, queue, slots) = (Context::NONE, (NO_SLOT, 0), [NO_SLOT; 2]);
+        Self { announced: None, site, context, immediate: false, first_since: None, queue, slots }
     }
 }
 

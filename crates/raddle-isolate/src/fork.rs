@@ -213,11 +213,13 @@ impl Fork {
         // What stands in a buffer would be printed by both.
         let _ = io::stdout().flush();
         // SAFETY: the child goes on with the one thread it has, and never returns from here.
-        match unsafe { libc::fork() } {
+        match raddle_engine::fork_alone(|| unsafe { libc::fork() }) {
             -1 => Err(failed("process", &io::Error::last_os_error())),
             0 => {
                 drop(read);
                 end_with_parent();
+                // Failures of other searches are theirs to tell, whatever becomes of this execution.
+                raddle_engine::forget_last_words();
                 let done = catch_unwind(AssertUnwindSafe(work));
                 let _ = io::stdout().flush();
                 // SAFETY: ends the fork; nothing of the original is to be cleaned up in it.

@@ -62,6 +62,8 @@ pub struct Pct {
     next_change: u32,
     /// Decisions between tasks in this execution.
     decisions: u32,
+    /// Whether the task that was taken last has yielded, and so may not be the highest any more.
+    lowered: bool,
     /// The most of them in any execution, or as given.
     longest: u32,
     /// Whether `longest` was given.
@@ -88,6 +90,7 @@ impl Pct {
             change_points: Vec::new(),
             next_change: u32::MAX,
             decisions: 0,
+            lowered: false,
             longest: 1,
             fixed: false,
             since: 0,
@@ -178,7 +181,7 @@ impl Pct {
 
 impl Strategy for Pct {
     fn needs(&self) -> Needs {
-        Needs { plans: false, ..Needs::default() }
+        Needs { plans: false, repeats: true, ..Needs::default() }
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
@@ -206,10 +209,20 @@ impl Strategy for Pct {
         }
         self.decisions = self.decisions.saturating_add(1);
         let task = choices[chosen].task;
-        if point.pending.yields(task) {
+        self.lowered = point.pending.yields(task);
+        if self.lowered {
             self.lower_for_yield(task);
         }
         Answer::Take(chosen as u32)
+    }
+
+    // Priorities stay what they are until a change point comes or a task yields.
+    fn repeats(&self) -> u32 {
+        if self.lowered { 0 } else { self.next_change.saturating_sub(self.decisions) }
+    }
+
+    fn repeated(&mut self, times: u32) {
+        self.decisions = self.decisions.saturating_add(times);
     }
 
     fn end(&mut self, execution: &Finished<'_>) {
@@ -522,6 +535,73 @@ mod tests {
             let covered = Covered::Sample { executions: 100_000, bound: None };
             assert_eq!(pct.covered(), covered, "nothing is promised after a yield");
         }
+    }
+
+    /// Asks only where an answer is not known to be the last one again, as the engine does.
+    struct Repeating {
+        pct: Pct,
+        options: Vec<Choice>,
+        taken: u32,
+        left: u32,
+        untold: u32,
+    }
+
+    impl Repeating {
+        fn tell(&mut self) {
+            self.pct.repeated(std::mem::take(&mut self.untold));
+            self.left = 0;
+        }
+    }
+
+    impl Strategy for Repeating {
+        fn begin(&mut self, plan: &mut Plan) -> bool {
+            self.pct.begin(plan)
+        }
+
+        fn decide(&mut self, point: &Point<'_>) -> Answer {
+            let Options::Schedule(choices) = point.options else {
+                self.tell();
+                return self.pct.decide(point);
+            };
+            let again = self.left > 0
+                && self.options == choices
+                && !point.pending.yields(choices[self.taken as usize].task);
+            if again {
+                (self.left, self.untold) = (self.left - 1, self.untold + 1);
+                return Answer::Take(self.taken);
+            }
+            self.tell();
+            let answer = self.pct.decide(point);
+            if let Answer::Take(option) = answer {
+                (self.taken, self.left) = (option, self.pct.repeats());
+                self.options = choices.to_vec();
+            }
+            answer
+        }
+
+        fn end(&mut self, execution: &Finished<'_>) {
+            self.tell();
+            self.pct.end(execution);
+        }
+
+        fn covered(&self) -> Covered {
+            self.pct.covered()
+        }
+    }
+
+    #[test]
+    fn where_it_repeats_itself_it_need_not_be_asked() {
+        let steps = vec![Op::Step, Op::Yield, Op::Step, Op::Step, Op::Value(2), Op::Step];
+        let locked = vec![Op::Lock, Op::Step, Op::Step, Op::Unlock, Op::Yield, Op::Step];
+        let toy = Toy::new(vec![steps.clone(), locked.clone(), vec![Op::Step; 6], locked, steps]);
+        for depth in 1..5 {
+            let mut asked = Pct::new(depth.into(), depth);
+            let (pct, options) = (asked.clone(), Vec::new());
+            let mut repeating = Repeating { pct, options, taken: 0, left: 0, untold: 0 };
+            assert_eq!(toy::first(&mut repeating, &toy, 200), toy::first(&mut asked, &toy, 200));
+            assert_eq!(repeating.covered(), asked.covered());
+        }
+        assert!(Pct::new(1, 1).needs().repeats);
     }
 
     #[test]

@@ -35,13 +35,18 @@ impl Priorities {
     #[inline]
     pub(crate) fn of(&mut self, task: TaskId, rng: &mut Rng) -> u64 {
         if self.0.len() <= task.index() {
-            self.0.resize(task.index() + 1, NOTHING);
+            self.make_room(task);
         }
         let priority = &mut self.0[task.index()].priority;
         if *priority == UNDRAWN {
             *priority = rng.next() | 1;
         }
         *priority
+    }
+
+    #[cold]
+    fn make_room(&mut self, task: TaskId) {
+        self.0.resize(task.index() + 1, NOTHING);
     }
 
     /// Forgets the priority of a task that has made a step: what it does next is another op. After a timer's step so is

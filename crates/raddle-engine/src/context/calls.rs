@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::panic::Location;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use raddle_trace::{Call, Site};
 
 use super::{MOST_FRAMES, ROOM, symbol, walk};
+use crate::at_fork;
 
 /// How many calls a step is recorded with.
 const MOST_CALLS: usize = 3;
@@ -35,7 +36,7 @@ pub(crate) fn calls(stack: &Range<usize>, site: &Location<'_>) -> Vec<Call> {
     if !stack.contains(&from) || from < stack.start + ROOM {
         return Vec::new();
     }
-    let mut code = CODE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut code = at_fork::lock(&CODE);
     let known = code.walk(from, stack);
     let mut found = known.unwrap_or_else(|| {
         code.calls.extend(symbol::calls());
@@ -72,7 +73,7 @@ pub(crate) fn stack(stack: &Range<usize>) -> Vec<Call> {
         return Vec::new();
     }
     let mut calls = symbol::stack();
-    let code = CODE.lock().unwrap_or_else(PoisonError::into_inner);
+    let code = at_fork::lock(&CODE);
     for call in &mut calls {
         code.shorten(&mut call.site);
     }

@@ -17,6 +17,8 @@ use std::collections::BTreeMap;
 
 use raddle_trace::{Call, Site};
 
+use crate::at_fork;
+
 /// Crates whose functions are not the program's.
 const CRATES: [&str; 11] = [
     "raddle",
@@ -49,10 +51,16 @@ struct Line<'a> {
     position: (u32, u32),
 }
 
+/// The text of a backtrace. std locks while it names the functions.
+fn backtrace() -> String {
+    let _inside = at_fork::enter();
+    format!("{:#}", Backtrace::force_capture())
+}
+
 /// The names at the addresses of the calling stack, of each the innermost first. None where a function is
 /// left out.
 pub(super) fn resolve() -> BTreeMap<usize, Vec<String>> {
-    let text = format!("{:#}", Backtrace::force_capture());
+    let text = backtrace();
     let mut found = BTreeMap::<usize, Vec<String>>::new();
     let lines = lines(&text);
     for (nth, line) in lines.iter().enumerate() {
@@ -64,14 +72,14 @@ pub(super) fn resolve() -> BTreeMap<usize, Vec<String>> {
 /// The addresses of the calling stack that are in the function which drops the value of a `std::sync::Arc`: one for
 /// each call of it.
 pub(super) fn last_drops() -> Vec<usize> {
-    let text = format!("{:#}", Backtrace::force_capture());
+    let text = backtrace();
     let is = |line: &Line<'_>| is_last_drop(line.symbol, line.file);
     lines(&text).into_iter().filter(is).map(|line| line.address).collect()
 }
 
 /// The same with the places of the calls.
 pub(super) fn calls() -> BTreeMap<usize, Vec<Call>> {
-    let text = format!("{:#}", Backtrace::force_capture());
+    let text = backtrace();
     let mut found = BTreeMap::<usize, Vec<Call>>::new();
     let lines = lines(&text);
     for (nth, line) in lines.iter().enumerate() {
@@ -82,7 +90,7 @@ pub(super) fn calls() -> BTreeMap<usize, Vec<Call>> {
 
 /// The functions of the program on the calling stack, the innermost first.
 pub(super) fn stack() -> Vec<Call> {
-    let text = format!("{:#}", Backtrace::force_capture());
+    let text = backtrace();
     let lines = lines(&text);
     (0..lines.len()).filter_map(|nth| call(&lines, nth)).collect()
 }
@@ -386,7 +394,7 @@ mod tests {
     // This very function is raddle's, so what is looked for is only that its stack could be read.
     #[test]
     fn std_still_writes_backtraces_in_this_way() {
-        let text = format!("{:#}", Backtrace::force_capture());
+        let text = backtrace();
         let found = lines(&text);
         assert!(found.iter().any(|line| line.symbol.contains("std_still_writes")), "{text}");
     }

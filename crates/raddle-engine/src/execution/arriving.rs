@@ -26,28 +26,28 @@ impl Execution {
                     (*ex).decisions.point = None;
                     return;
                 }
-                if (*ex).listeners.draws {
-                    // As `choose` does. That a task goes on which was drawn itself is half of all steps or more, so it
-                    // is found out in a function that saves few registers.
-                    let chosen = Self::draw_next(ex);
-                    if chosen != (*ex).current {
-                        Self::hand_over(ex, Some(chosen), slot, queues);
-                    }
-                    return;
+                // As `choose` does. That a task goes on which was chosen itself is half of all steps or more, so it is
+                // found out in functions that save few registers.
+                let chosen = if (*ex).listeners.draws {
+                    Some(Self::draw_next(ex))
+                } else {
+                    Self::ask_next(ex)
+                };
+                if chosen != Some((*ex).current) {
+                    Self::hand_over(ex, chosen, slot, queues);
                 }
+                return;
             }
-            Self::take_turns(ex, enabled, slot, queues);
+            Self::be_blocked(ex, slot, queues);
         }
     }
 
-    /// The part of [`turn`](Self::turn) that asks. `slot`: the object to watch meanwhile, if the op can be disabled.
+    /// The part of [`turn`](Self::turn) for an op that is not enabled.
     #[inline(never)]
-    unsafe fn take_turns(ex: *mut Self, enabled: bool, slot: u32, queues: bool) {
+    unsafe fn be_blocked(ex: *mut Self, slot: u32, queues: bool) {
         // SAFETY: as in `turn`.
         unsafe {
-            if !enabled {
-                (*ex).set_enabled((*ex).current, false);
-            }
+            (*ex).set_enabled((*ex).current, false);
             let chosen = Self::choose::<true>(ex);
             if chosen != Some((*ex).current) {
                 Self::hand_over(ex, chosen, slot, queues);
@@ -60,22 +60,55 @@ impl Execution {
     unsafe fn hand_over(ex: *mut Self, chosen: Option<TaskId>, slot: u32, queues: bool) {
         // SAFETY: as in `turn`; no borrow is held over the switch.
         unsafe {
-            let (me, task) = ((*ex).current, (*ex).me);
+            let me = (*ex).current;
             // What is chosen may change the object before this task is suspended, if it is no task with a stack.
             if slot != NO_SLOT {
                 (*ex).watch(me, [slot, NO_SLOT], queues);
             }
+            Self::let_run(ex, chosen);
+            if slot != NO_SLOT {
+                (*ex).unwatch(me);
+            }
+        }
+    }
+
+    /// Lets the chosen task run, or the host if there is none. Comes back when it is the current task's turn, which may be
+    /// at once if what was chosen has no stack.
+    ///
+    /// # Safety
+    /// As for [`turn`](Self::turn): the host has resumed the current task, or one that has handed over to it.
+    #[expect(
+        clippy::inline_always,
+        reason = "after a switch every return is mispredicted: keep them few"
+    )]
+    #[inline(always)]
+    unsafe fn let_run(ex: *mut Self, chosen: Option<TaskId>) {
+        // SAFETY: by contract; no borrow is held over the switch.
+        unsafe {
+            let (me, task) = ((*ex).current, (*ex).me);
             let next = match chosen {
-                Some(chosen) if (*ex).task(chosen).fiber.is_null() => Self::step_for(ex, chosen),
-                Some(chosen) => Next::Run(chosen),
+                Some(chosen) => {
+                    let entry: *mut Task = (*ex).task_mut(chosen);
+                    if Fiber::IS_DIRECT && !(*entry).fiber.is_null() && chosen != me {
+                        // As `run_targets` does, but for the way by the host. No task unwinds, or this were not the
+                        // short way, so there is no flag to change.
+                        debug_assert_eq!((*ex).slow_path & slow_path::OWN, 0);
+                        debug_assert!((*ex).ending.is_none());
+                        ((*ex).current, (*ex).me) = (chosen, entry);
+                        Fiber::hand_over((*task).fiber, (*entry).fiber);
+                        return Self::resumed(me, task);
+                    }
+                    if (*entry).fiber.is_null() {
+                        Self::step_for(ex, chosen)
+                    } else {
+                        Next::Run(chosen)
+                    }
+                }
                 None => Next::Host,
             };
             if next != Next::Run(me) {
                 (*ex).target = if let Next::Run(next) = next { Some(next) } else { None };
                 Self::suspend(me, task);
-            }
-            if slot != NO_SLOT {
-                (*ex).unwatch(me);
             }
         }
     }
@@ -138,17 +171,8 @@ impl Execution {
             (*ex).set_enabled(me, false);
             (*ex).watch(me, [slot, NO_SLOT], false);
             if (*ex).slow_path == 0 {
-                let next = match Self::choose::<true>(ex) {
-                    Some(chosen) if (*ex).task(chosen).fiber.is_null() => {
-                        Self::step_for(ex, chosen)
-                    }
-                    Some(chosen) => Next::Run(chosen),
-                    None => Next::Host,
-                };
-                if next != Next::Run(me) {
-                    (*ex).target = if let Next::Run(next) = next { Some(next) } else { None };
-                    Self::suspend(me, task);
-                }
+                let chosen = Self::choose::<true>(ex);
+                Self::let_run(ex, chosen);
             } else {
                 (*ex).slow_path = 0;
                 Self::suspend(me, task);
@@ -172,6 +196,15 @@ impl Execution {
         // SAFETY: as in `arrive`; `task` is the current one, `me`.
         unsafe {
             Fiber::suspend((*task).fiber);
+            Self::resumed(me, task);
+        }
+    }
+
+    /// The task has been resumed. Unwinds if that is because the execution is over.
+    #[inline]
+    unsafe fn resumed(me: TaskId, task: *mut Task) {
+        // SAFETY: as in `arrive`; `task` is the current one, `me`.
+        unsafe {
             if (*task).unwinding.read().cancelled {
                 Self::cancel(me, task);
             }

@@ -10,7 +10,7 @@ use std::panic::Location;
 use raddle_trace::Divergence;
 
 use super::view::View;
-use super::{Ending, Execution, Next, slow_path};
+use super::{Ending, Execution, Next, Repeat, slow_path};
 use crate::crash_log::DecisionMark;
 use crate::model::Model;
 use crate::op::TaskId;
@@ -96,6 +96,9 @@ impl Execution {
             if this.listeners.draws && (ORDINARY || this.slow_path & slow_path::ANSWERED == 0) {
                 return Some(Self::draw(ex));
             }
+            if ORDINARY {
+                return Self::ask_next(ex);
+            }
             this.list_options();
             let options = if unfair { &this.enabled.fair_options } else { &this.enabled.options };
             let chosen = match options.as_slice() {
@@ -115,6 +118,59 @@ impl Execution {
             };
             (*ex).note_preemption::<ORDINARY>(chosen);
             Some(chosen)
+        }
+    }
+
+    /// The part of [`choose`](Self::choose) in which the plan or the strategy answers, where there are several options
+    /// and no flag of [`slow_path`] is set. All in one function: it is called for nearly every step.
+    ///
+    /// # Safety
+    /// As for [`ask`](Self::ask).
+    #[inline(never)]
+    pub(super) unsafe fn ask_next(ex: *mut Self) -> Option<TaskId> {
+        // SAFETY: as in `ask`; nothing here switches.
+        unsafe {
+            if (*ex).listeners.repeat.left > 0
+                && let Some(task) = Self::take_again(ex)
+            {
+                return Some(task);
+            }
+            (*ex).list_options();
+            let options: *const [Choice] = (*ex).enabled.options.as_slice();
+            let (option, task) = Self::decide::<true>(ex, Options::Schedule(&*options))?;
+            let listeners = &mut (*ex).listeners;
+            if listeners.asks_repeats {
+                let left = (*listeners.strategy).repeats();
+                listeners.repeat = Repeat { option, task, left, untold: 0 };
+            }
+            Some(task)
+        }
+    }
+
+    /// The task that the strategy took last, if it would take it here as well. On the short way only, which no task takes
+    /// that yields.
+    #[inline]
+    unsafe fn take_again(ex: *mut Self) -> Option<TaskId> {
+        // SAFETY: as in `ask_next`.
+        unsafe {
+            let this = &mut *ex;
+            let Repeat { option, task, .. } = this.listeners.repeat;
+            if !this.enabled.is_listed || task != this.current {
+                return None;
+            }
+            let (index, of) = (this.decisions.taken.len(), this.enabled.count);
+            if cfg!(debug_assertions) {
+                // It counts by itself then, and is told nothing.
+                let many: *const [Choice] = this.enabled.options.as_slice();
+                assert_eq!(Self::asked(ex, index, Options::Schedule(&*many)), option);
+            } else {
+                this.listeners.repeat.untold += 1;
+            }
+            let this = &mut *ex;
+            this.listeners.repeat.left -= 1;
+            this.decisions.taken.push(Taken { option, of });
+            this.decisions.point = Some(index as u32);
+            Some(task)
         }
     }
 
@@ -277,10 +333,13 @@ impl Execution {
     }
 
     /// The strategy's answer, drawn in its place if it is one that only draws.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a part of `ask_next`, which is to be one function")]
+    #[inline(always)]
     unsafe fn ask_strategy(ex: *mut Self, index: usize, options: Options<'_>) -> u32 {
         // SAFETY: as in `ask`.
         unsafe {
+            // What it answers here may change what it would answer where it allowed a repetition.
+            (*ex).listeners.repeat.left = 0;
             if let Some(generator) = &mut (*ex).listeners.generator {
                 let drawn = generator.below(match options {
                     Options::Schedule(choices) => choices.len() as u32,
@@ -296,11 +355,15 @@ impl Execution {
     }
 
     /// The strategy's own answer.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as for `ask_strategy`")]
+    #[inline(always)]
     unsafe fn asked(ex: *mut Self, index: usize, options: Options<'_>) -> u32 {
         // SAFETY: as in `ask`; the strategy does not reach the execution but through `Pending`,
         // which only reads.
         unsafe {
+            if (*ex).listeners.repeat.untold > 0 {
+                (*ex).listeners.tell_repeated();
+            }
             let view = View(ex);
             let point = Self::point(&view, index, options);
             match (*(*ex).listeners.strategy).decide(&point) {
@@ -434,7 +497,8 @@ impl Execution {
 
     fn diverge(&mut self, expected: String, found: String) {
         let (step, decision) = (self.n_steps, self.decisions.taken.len() as u32);
-        self.end(Ending::Diverged(Divergence { step, decision, expected, found }));
+        let divergence = Divergence { step, decision, expected, found };
+        self.end(Ending::Diverged(Box::new(divergence)));
     }
 
     /// The answer where the strategy is no longer asked: the next in turn.

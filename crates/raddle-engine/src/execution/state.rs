@@ -22,7 +22,7 @@ use crate::script::Script;
 use crate::seen::Seen;
 use crate::strategy::{Choice, Cut, Label, Needs, Plan, Strategy, Taken};
 use crate::tape::Tape;
-use crate::task::NO_SLOT;
+use crate::task::{NO_SLOT, Task};
 use crate::witness::Witness;
 
 /// What lives for the whole search.
@@ -65,8 +65,6 @@ pub(crate) struct Enabled {
     pub(crate) is_counted: bool,
     /// Those of them that need not wait for another to move.
     pub(crate) fair_options: Vec<Choice>,
-    /// The objects of the pending ops of those who look again when one has changed, by task id.
-    pub(crate) slots: Vec<[u32; 2]>,
     /// By object: who looks again when it has changed.
     pub(crate) queues: Vec<Queue>,
     /// How many tasks are in all of them.
@@ -112,7 +110,6 @@ impl Enabled {
             fair_options: Vec::new(),
             queues: Vec::new(),
             n_queued: 0,
-            slots: vec![[NO_SLOT; 2]],
             run_on: Vec::new(),
             forced: None,
             last: TaskId::ROOT,
@@ -141,12 +138,13 @@ impl Enabled {
         self.queues.resize_with(at + 1, Default::default);
     }
 
-    /// Whether a task looks again when an object has changed, by itself.
-    pub(crate) fn watches(&self, task: TaskId, place: u32) -> bool {
+    /// Whether a task looks again when one of the objects of its pending op has changed, by itself.
+    pub(crate) fn watches(&self, task: &Task) -> bool {
         let watches = |slot: u32| {
-            self.queues.get(slot as usize).is_some_and(|queue| queue.watchers.contains(place))
+            let queue = self.queues.get(slot as usize);
+            queue.is_some_and(|queue| queue.watchers.contains(task.lineage.seq))
         };
-        self.slots[task.index()].into_iter().any(watches)
+        task.op.slots.into_iter().any(watches)
     }
 
     #[inline]
@@ -239,6 +237,23 @@ impl Decisions {
     }
 }
 
+/// The option that the strategy took last, and how often it is taken again without asking: see
+/// [`Strategy::repeats`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Repeat {
+    pub(crate) option: u32,
+    /// The task that it moves.
+    pub(crate) task: TaskId,
+    /// At how many points more, if the options are the same there.
+    pub(crate) left: u32,
+    /// How often that was done since the strategy was told.
+    pub(crate) untold: u32,
+}
+
+impl Repeat {
+    const NONE: Self = Self { option: 0, task: TaskId::ROOT, left: 0, untold: 0 };
+}
+
 /// Who hears of what happens. For the search, but for the counts.
 pub(crate) struct Listeners {
     pub(crate) strategy: *mut dyn Strategy,
@@ -247,6 +262,9 @@ pub(crate) struct Listeners {
     pub(crate) generator: Option<Rng>,
     /// Whether that is all that is done at a point, on the short way.
     pub(crate) draws: bool,
+    pub(crate) repeat: Repeat,
+    /// Whether the strategy is asked for repetitions.
+    pub(crate) asks_repeats: bool,
     /// Only in an execution that is run for its trace.
     pub(crate) recorder: Option<Box<Recorder>>,
     /// Only in an execution that is run twice.
@@ -275,6 +293,8 @@ impl Listeners {
             needs: Needs::default(),
             generator: None,
             draws: false,
+            repeat: Repeat::NONE,
+            asks_repeats: false,
             recorder: None,
             witness: None,
             labels: Vec::new(),
@@ -302,6 +322,14 @@ impl Listeners {
         self.recorder.is_some() || self.witness.as_ref().is_some_and(|witness| !witness.is_full())
     }
 
+    /// Tells the strategy how often its last option was taken without asking.
+    #[cold]
+    pub(crate) fn tell_repeated(&mut self) {
+        let times = std::mem::take(&mut self.repeat.untold);
+        // SAFETY: the strategy outlives the search, and holds no way back to the execution.
+        unsafe { (*self.strategy).repeated(times) };
+    }
+
     /// The witness needs to hear no more.
     pub(super) fn dismiss_witness(&mut self) {
         if self.recorder.is_none() {
@@ -321,6 +349,8 @@ impl Listeners {
             && !self.needs.plans
             && !self.has_crash_log
             && decisions.plan.prefix.is_empty();
+        self.repeat = Repeat::NONE;
+        self.asks_repeats = self.needs.repeats && !self.needs.plans && !self.has_crash_log;
         let asked = self.needs.steps && !decisions.strict;
         self.strategy_from_step = if asked { decisions.plan.steps_to_skip } else { u64::MAX };
         self.notify_from_step = if self.takes_text() { 0 } else { self.strategy_from_step };

@@ -16,9 +16,8 @@ impl Execution {
     pub(super) fn arm(&mut self, task: TaskId, what: &dyn Announced, timeout: Duration) {
         self.lasting.seen.timers = true;
         let known = self.task(task).timing.timer;
-        let Some(lane) =
-            known.or_else(|| self.create(task, TaskKind::Environment, Location::caller()))
-        else {
+        let mut create = || self.create(task, TaskKind::Environment, Location::caller());
+        let Some(lane) = known.or_else(|| create().map(|(lane, _)| lane)) else {
             self.end(Ending::Limit(LimitKind::Tasks));
             return;
         };

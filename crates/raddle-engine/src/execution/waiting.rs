@@ -4,9 +4,26 @@
 //! lock which one task has at a time are in its queue, because they are enabled and disabled together; every other op
 //! is asked by itself.
 
-use super::{Execution, slow_path};
+use super::{Enabled, Execution, slow_path};
 use crate::op::TaskId;
-use crate::task::NO_SLOT;
+use crate::task::{NO_SLOT, Task};
+
+impl Enabled {
+    /// The pending op of a task that is in no queue is no longer looked at.
+    #[inline]
+    fn stop_watching(&mut self, task: &mut Task) {
+        let (place, [first, second]) = (task.lineage.seq, task.op.slots);
+        if first == NO_SLOT {
+            return;
+        }
+        task.op.slots = [NO_SLOT; 2];
+        self.n_queued -= 1;
+        self.queues[first as usize].watchers.remove(place);
+        if second != NO_SLOT {
+            self.queues[second as usize].watchers.remove(place);
+        }
+    }
+}
 
 impl Execution {
     /// From now on the pending op of a task is looked at again when one of these objects changes. `queues`: it takes
@@ -21,7 +38,7 @@ impl Execution {
         let place = entry.lineage.seq;
         enabled.n_queued += 1;
         if !queues {
-            enabled.slots[task.index()] = slots;
+            entry.op.slots = slots;
             enabled.queue(slots[0]).watchers.insert(place);
             if slots[1] != NO_SLOT {
                 enabled.queue(slots[1]).watchers.insert(place);
@@ -42,26 +59,12 @@ impl Execution {
     /// The op of a task is no longer pending.
     #[inline]
     pub(super) fn unwatch(&mut self, task: TaskId) {
-        let entry = self.tasks.get(task);
+        let Self { enabled, tasks, .. } = self;
+        let entry = tasks.get_mut(task);
         if entry.op.queue.0 == NO_SLOT {
-            self.stop_watching(task, entry.lineage.seq);
+            enabled.stop_watching(entry);
         } else {
             self.leave_queue(task);
-        }
-    }
-
-    #[inline]
-    fn stop_watching(&mut self, task: TaskId, place: u32) {
-        let enabled = &mut self.enabled;
-        let [first, second] = enabled.slots[task.index()];
-        if first == NO_SLOT {
-            return;
-        }
-        enabled.slots[task.index()] = [NO_SLOT; 2];
-        enabled.n_queued -= 1;
-        enabled.queues[first as usize].watchers.remove(place);
-        if second != NO_SLOT {
-            enabled.queues[second as usize].watchers.remove(place);
         }
     }
 
@@ -169,20 +172,24 @@ impl Execution {
                 continue;
             }
             // SAFETY: announced ops of suspended tasks are valid, and touch models only.
-            let (enabled, first_enabled) = unsafe {
-                let is_double = self.enabled.slots[task.index()][1] != NO_SLOT;
-                let first = is_double && entry.op.first_since.is_none();
-                ((*what).enabled(task), first && (*what).first_enabled(task))
-            };
-            if first_enabled {
+            let what = unsafe { &*what };
+            let enabled = what.enabled(task);
+            let is_double = entry.op.slots[1] != NO_SLOT;
+            if is_double && entry.op.first_since.is_none() && what.first_enabled(task) {
                 entry.op.first_since = Some(self.n_steps);
             }
             if !entry.op.immediate {
-                self.set_enabled(task, enabled);
-                self.rearm(task);
+                let has_timer = entry.timing.timer.is_some();
+                // Mostly nothing has changed for it.
+                if enabled != self.enabled.places.contains(place) {
+                    self.set_enabled(task, enabled);
+                }
+                if has_timer {
+                    self.rearm(task);
+                }
             } else if enabled {
                 (entry.op.first_since, entry.op.announced) = (Some(self.n_steps), None);
-                self.stop_watching(task, place);
+                self.enabled.stop_watching(entry);
                 self.enabled.run_on.push(task);
                 self.slow_path |= slow_path::RUN_ON;
             }

@@ -150,7 +150,7 @@ pub enum EndKind {
 impl EndKind {
     fn of(ending: &Ending) -> Self {
         match ending {
-            Ending::Diverged(divergence) => Self::Diverged(divergence.clone()),
+            Ending::Diverged(divergence) => Self::Diverged((**divergence).clone()),
             Ending::Stopped => Self::Stopped,
             Ending::Foreign => Self::Foreign,
             Ending::Completed
@@ -168,7 +168,7 @@ impl EndKind {
     fn ending(self) -> Ending {
         match self {
             Self::Outcome => Ending::Completed,
-            Self::Diverged(divergence) => Ending::Diverged(divergence),
+            Self::Diverged(divergence) => Ending::Diverged(Box::new(divergence)),
             Self::Stopped => Ending::Stopped,
             Self::Foreign => Ending::Foreign,
         }

@@ -359,6 +359,20 @@ macro_rules! common {
                 operand: $value,
                 order: Ordering,
             ) -> $value {
+                self.modify_inline(name, compute, operand, order)
+            }
+
+            /// The same where the caller is, for the updates that are in use most: with the op known, much of it folds.
+            #[allow(clippy::inline_always, reason = "that is what it is for")]
+            #[inline(always)]
+            #[track_caller]
+            fn modify_inline(
+                &self,
+                name: &'static str,
+                compute: fn($value, $value) -> $value,
+                operand: $value,
+                order: Ordering,
+            ) -> $value {
                 self.word.step(WordOp::Update { name, compute, operand, order }).before
             }
         }
@@ -447,12 +461,12 @@ macro_rules! plain {
 }
 
 macro_rules! fetch {
-    ($atomic:ident $value:ident: $($name:ident $compute:expr, $what:literal;)*) => {
+    ($atomic:ident $value:ident by $modify:ident: $($name:ident $compute:expr, $what:literal;)*) => {
         impl $atomic { $(
             #[doc = concat!($what, " Returns the value before.")]
             #[track_caller]
             pub fn $name(&self, value: $value, order: Ordering) -> $value {
-                self.modify(stringify!($name), $compute, value, order)
+                self.$modify(stringify!($name), $compute, value, order)
             }
         )* }
     };
@@ -460,9 +474,11 @@ macro_rules! fetch {
 
 macro_rules! integers {
     ($($atomic:ident $value:ident;)*) => { $(
-        fetch! { $atomic $value:
+        fetch! { $atomic $value by modify_inline:
             fetch_add $value::wrapping_add, "Adds, wrapping around.";
             fetch_sub $value::wrapping_sub, "Subtracts, wrapping around.";
+        }
+        fetch! { $atomic $value by modify:
             fetch_and |a, b| a & b, "Bitwise and.";
             fetch_nand |a, b| !(a & b), "Bitwise nand.";
             fetch_or |a, b| a | b, "Bitwise or.";
@@ -500,7 +516,7 @@ integers! {
     AtomicUsize usize;
 }
 
-fetch! { AtomicBool bool:
+fetch! { AtomicBool bool by modify:
     fetch_and |a, b| a & b, "Logical and.";
     fetch_nand |a, b| !(a & b), "Logical nand.";
     fetch_or |a, b| a | b, "Logical or.";

@@ -41,11 +41,10 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use raddle_engine::cell::CountedDrop;
-use raddle_engine::rt;
+use raddle_engine::{at_fork, rt};
 
 use crate::Named;
 use crate::prelude::*;
@@ -218,8 +217,8 @@ static CHECKED: sync::Mutex<BTreeMap<u64, BTreeMap<usize, Pointer>>> =
 /// How many those are.
 static N_CHECKED: AtomicUsize = AtomicUsize::new(0);
 
-fn checked() -> sync::MutexGuard<'static, BTreeMap<u64, BTreeMap<usize, Pointer>>> {
-    CHECKED.lock().unwrap_or_else(PoisonError::into_inner)
+fn checked() -> at_fork::Locked<BTreeMap<u64, BTreeMap<usize, Pointer>>> {
+    at_fork::lock(&CHECKED)
 }
 
 impl Shared {
@@ -241,7 +240,7 @@ impl Shared {
     /// A raw pointer to the value, which is there, is about to be handed out.
     fn point(self: &sync::Arc<Self>, value: *const ()) {
         if self.pointed.load(Ordering::Relaxed) == 0 {
-            let mut pointed = POINTED.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut pointed = at_fork::lock(&POINTED);
             pointed.insert(value.addr(), Pointer(sync::Arc::as_ptr(self)));
             self.pointed.store(value.addr(), Ordering::Relaxed);
         }
@@ -249,7 +248,7 @@ impl Shared {
 
     /// What the handles to the value at this place share.
     fn at(value: *const ()) -> Option<*const Self> {
-        let pointed = POINTED.lock().unwrap_or_else(PoisonError::into_inner);
+        let pointed = at_fork::lock(&POINTED);
         pointed.get(&value.addr()).map(|pointer| pointer.0)
     }
 }
@@ -259,7 +258,7 @@ impl Drop for Shared {
         let own = std::ptr::from_ref(self);
         let pointed = *self.pointed.get_mut();
         if pointed != 0 {
-            let mut known = POINTED.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut known = at_fork::lock(&POINTED);
             // The value went first, so another one may be there by now.
             if known.get(&pointed).is_some_and(|pointer| std::ptr::eq(pointer.0, own)) {
                 known.remove(&pointed);
