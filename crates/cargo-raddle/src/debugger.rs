@@ -81,6 +81,13 @@ end
 document raddle-next
 Goes on to the end of the next step of any task.
 end
+define raddle-continue
+  disable $raddle_step_breakpoint
+  continue
+end
+document raddle-continue
+Goes on to a panic or to the failure, past all further steps.
+end
 run
 "
     )
@@ -102,6 +109,30 @@ run
     )
 }
 
+/// In gdb a stop at one of raddle's places selects the frame of the program, and `step` goes over raddle's own functions. A file of its own:
+/// a gdb without Python says that it cannot read it, and goes on with the other.
+const FRAMES: &str = r#"import re
+
+import gdb
+
+OWN = re.compile(r"^[<&*]*(mut |dyn )?(raddle(_\w+)?|core|alloc|std|corosensei)::")
+
+
+def show(event):
+    if not isinstance(event, gdb.BreakpointEvent):
+        return
+    frame = gdb.newest_frame()
+    while frame is not None and OWN.match(frame.name() or "std::"):
+        frame = frame.older()
+    if frame is not None:
+        frame.select()
+        gdb.execute("frame")
+
+
+gdb.execute("skip -rfu ^<?raddle(_[a-z]+)?::")
+gdb.events.stop.connect(show)
+"#;
+
 /// Starts the debugger in place of this process.
 pub(crate) fn start(
     debugger: Debugger,
@@ -118,6 +149,12 @@ pub(crate) fn start(
         .map_err(|error| DriverError::tool(format!("{}: {error}", file.display())))?;
     let as_cargo_does = test.binary.command();
     let mut command = Command::new(name);
+    if debugger == Debugger::Gdb {
+        let frames = file.with_extension("py");
+        std::fs::write(&frames, FRAMES)
+            .map_err(|error| DriverError::tool(format!("{}: {error}", frames.display())))?;
+        command.arg("-x").arg(frames);
+    }
     command.args(if debugger == Debugger::Gdb { ["-q", "-x"] } else { ["-Q", "-s"] }).arg(&file);
     command
         .arg(if debugger == Debugger::Gdb { "--args" } else { "--" })
@@ -149,6 +186,10 @@ mod tests {
         assert!(gdb.contains("break raddle_engine::debug::raddle_step\nset $"), "{gdb}");
         assert!(gdb.contains("ignore $bpnum 7\n"), "{gdb}");
         assert!(super::gdb(None, &places).contains("disable $bpnum\n"));
+        assert!(
+            gdb.contains("define raddle-continue\n  disable $raddle_step_breakpoint\n"),
+            "{gdb}"
+        );
         let lldb = lldb(Some(7), &places);
         assert!(lldb.contains("-N step -i 7 -n raddle_engine::debug::raddle_step\n"), "{lldb}");
         assert!(super::lldb(None, &places).contains("-N step -d -n"));

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use raddle_trace::host::{Job, JobKind, Message, OUTPUT, STOP, VARIABLE, VERSION, page};
 use raddle_trace::unit::ToJudge;
@@ -23,13 +23,12 @@ use crate::deaths::Deaths;
 use crate::find::Test;
 use crate::fleet::Fleet;
 use crate::os;
+use crate::patience::Patience;
 use crate::print;
 use crate::settings::Workers;
 
 /// From one look at Ctrl-C, or at a host that does not connect, to the next.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long a host may take to end after it was told to, or after it has said its last word.
-const GRACE: Duration = Duration::from_secs(5);
 /// What is kept of what a test prints: the end of it.
 const KEPT: usize = 64 << 10;
 
@@ -358,13 +357,13 @@ impl Conversation {
                 }
             }
         });
-        let mut told: Option<Instant> = None;
+        let mut told: Option<Patience> = None;
         loop {
             match lines.recv_timeout(LOOK) {
                 Ok(line) => {
                     self.line(&line, hear);
                     // It saves what it has, which takes as long as it takes.
-                    told = told.map(|_| Instant::now());
+                    told = told.map(|_| Patience::new(child.id()));
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
                 // A process it has started may hold the socket open after it is gone.
@@ -372,10 +371,10 @@ impl Conversation {
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if os::interrupts() > self.interrupts && told.is_none() {
-                told = Some(Instant::now());
+                told = Some(Patience::new(child.id()));
                 let _ = stream.write_all(format!("{STOP}\n").as_bytes());
             }
-            let late = told.is_some_and(|told| told.elapsed() > GRACE);
+            let late = told.as_mut().is_some_and(Patience::is_over);
             if late || os::interrupts() > self.interrupts + 1 {
                 self.killed = true;
                 os::kill_group(child.id());
@@ -448,9 +447,9 @@ impl Conversation {
 
     /// Waits for the end of the process, and not for ever.
     fn await_end(&mut self, child: &Child) -> io::Result<()> {
-        let since = Instant::now();
+        let mut patience = Patience::new(child.id());
         while !has_ended(child)? {
-            if since.elapsed() > GRACE {
+            if patience.is_over() {
                 self.killed = !self.answered;
                 os::kill_group(child.id());
                 return Ok(());

@@ -26,6 +26,7 @@ mod fleet;
 mod host;
 mod os;
 mod page;
+mod patience;
 mod print;
 mod project;
 mod regressions;

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
@@ -17,6 +18,7 @@ use crate::deaths::Died;
 use crate::find::Test;
 use crate::host::{Conversation, Gone, Hosts, Started, Task};
 use crate::os;
+use crate::patience::Patience;
 
 /// How often a worker looks whether others wait, while its host runs a unit.
 const LOOK: Duration = Duration::from_millis(10);
@@ -108,6 +110,24 @@ fn fail(board: &Board, why: String, output: String) -> String {
     output
 }
 
+/// How often a host is started that is killed before it has said anything.
+const MAX_STARTS: u32 = 10;
+
+/// Why a host said nothing of what there is to be run.
+struct Silence {
+    why: String,
+    /// Neither by the driver nor by itself.
+    killed: bool,
+}
+
+impl Silence {
+    fn of(gone: &Gone, error: Option<String>) -> Self {
+        let by_signal = gone.status.signal() == Some(libc::SIGKILL);
+        let killed = by_signal && error.is_none() && !gone.killed && os::interrupts() == 0;
+        Self { why: error.unwrap_or_else(|| check::silent(gone)), killed }
+    }
+}
+
 impl Host {
     fn start(board: &Board, hosts: &Hosts<'_>, test: &Test) -> io::Result<Result<Self, String>> {
         let greeted = Self::greet(hosts, test)?;
@@ -117,18 +137,31 @@ impl Host {
         }))
     }
 
-    /// Starts a host and hears what there is to be run; or why it has nothing to say.
+    /// Starts a host and hears what there is to be run; or why it has nothing to say. One that is killed before it has said
+    /// anything, as by a system that is short of memory, is started anew.
     pub(crate) fn greet(
         hosts: &Hosts<'_>,
         test: &Test,
     ) -> io::Result<Result<(Self, Box<UnitPlan>), String>> {
+        let mut starts = 1;
+        loop {
+            match Self::greet_once(hosts, test)? {
+                Err(silence) if silence.killed && starts < MAX_STARTS => starts += 1,
+                greeted => return Ok(greeted.map_err(|silence| silence.why)),
+            }
+        }
+    }
+
+    fn greet_once(
+        hosts: &Hosts<'_>,
+        test: &Test,
+    ) -> io::Result<Result<(Self, Box<UnitPlan>), Silence>> {
         let (page, began) = (hosts.desk.page()?, Instant::now());
         let task = Task { work: JobKind::Units, page: Some(&page), deaths: None };
         let mut started = hosts.start(test, task, &[])?;
         let mut said = Conversation::default();
         let Some(stream) = started.accept(&mut said)? else {
-            let gone = started.end(Ok(said))?;
-            return Ok(Err(check::silent(&gone)));
+            return Ok(Err(Silence::of(&started.end(Ok(said))?, None)));
         };
         let (send, lines) = mpsc::channel();
         let theirs = stream.try_clone()?;
@@ -161,10 +194,7 @@ impl Host {
                 host.said.is_idle();
                 Ok(Ok((host, plan)))
             }
-            (None, error) => {
-                let gone = host.close()?;
-                Ok(Err(error.unwrap_or_else(|| check::silent(&gone))))
-            }
+            (None, error) => Ok(Err(Silence::of(&host.close()?, error))),
         }
     }
 
@@ -232,13 +262,13 @@ impl Host {
             }
             if !asked && let Some(pieces) = wants(run) {
                 asked = true;
-                since = Some(Instant::now());
+                since = Some(Patience::new(self.started.id()));
                 if self.tell(&Order::Yield { pieces }).is_err() {
                     return Ok(Answer::Gone);
                 }
             }
             // After a second Ctrl-C nothing is waited for.
-            let late = since.is_some_and(|since: Instant| since.elapsed() > GRACE);
+            let late = since.as_mut().is_some_and(Patience::is_over);
             if os::interrupts() > 1 || late && os::interrupts() > 0 {
                 self.said.kill(self.started.id());
             }
@@ -317,6 +347,3 @@ impl Host {
         Some((gone, last))
     }
 }
-
-/// How long a host may take to give back its unit after Ctrl-C.
-const GRACE: Duration = Duration::from_secs(5);

@@ -295,6 +295,45 @@ fn hosts_that_are_killed_change_nothing() {
     assert_eq!(executions, 3 * 34_650, "{}", notes(&event));
 }
 
+/// The hosts that a driver has started for a test. It runs the binary also to see which tests there are.
+fn hosts(driver: u32, test: &str) -> Vec<u32> {
+    let runs_it = |pid: &u32| {
+        let said = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let mut words = said.split(|&byte| byte == 0);
+        // Between its fork and its begin a child is called as the driver is.
+        words.next().is_some_and(|file| !file.ends_with(b"cargo-raddle"))
+            && words.any(|word| word == test.as_bytes())
+    };
+    children(driver).into_iter().filter(runs_it).collect()
+}
+
+#[test]
+fn hosts_that_are_killed_as_soon_as_they_are_started_change_nothing() {
+    let project = project();
+    let arguments = ["--exact", "--workers=2", "--unit-time=20ms", "every_order"];
+    let (mut child, out) = started(&project, &arguments, 0);
+    // Some of them have said nothing yet. No more than three: a host is taken to die of its unit if three that repeat it are killed, too.
+    let mut killed = std::collections::BTreeSet::new();
+    while killed.len() < 3 && child.try_wait().unwrap().is_none() {
+        for host in hosts(child.id(), "every_order") {
+            // Two may have been started since the last look.
+            if killed.len() < 3 && killed.insert(host) {
+                let mut kill = std::process::Command::new("kill");
+                kill.args(["-KILL", &host.to_string()]).output().unwrap();
+            }
+        }
+        std::thread::yield_now();
+    }
+    let events = out.lines().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    let event = events.into_iter().find(|event| event["event"] == "test-finished");
+    let event = event.expect("the test is finished");
+    assert_eq!(killed.len(), 3, "it ended before");
+    let [verdict, guarantee, executions, _] = what_it_came_to(&event);
+    assert_eq!((verdict, &guarantee["covered"]), ("covered".into(), &"everything".into()));
+    assert_eq!(executions, 3 * 34_650, "{}", notes(&event));
+    assert_eq!(child.wait().unwrap().code(), Some(i32::from(exit::PASSED)));
+}
+
 #[test]
 fn a_driver_that_is_killed_goes_on_where_it_was() {
     let project = project();
