@@ -177,7 +177,8 @@ impl States {
     }
 
     /// At most about so many bytes for what has been seen and what is yet to be gone on from; without
-    /// this 4 GiB. What actors themselves have on the heap is not counted.
+    /// this 4 GiB. What actors themselves have on the heap is not counted; but on Linux the search also ends when the process
+    /// has grown by more than this, and by more than 256 MiB.
     #[must_use]
     pub fn bytes(mut self, most: usize) -> Self {
         self.bytes = most;

@@ -85,7 +85,11 @@ impl Builder {
         self
     }
 
-    /// Runs the test: `dpor`, or `dpor preemptions(k)` with a bound.
+    /// Runs the test: `dpor`, or `dfs preemptions(k) cache` with a bound.
+    ///
+    /// Both cover every order of dependent steps. With a bound the cache took 3 to 40 times less CPU than `dpor preemptions(k)` on
+    /// four tests of concurrent-queue and diatomic-waker, which is all that was compared, and it can say that everything is covered where
+    /// tasks yield or spin, of which a reduction claims nothing.
     ///
     /// # Panics
     /// If an execution fails, with the whole report; or if a `RADDLE_*` variable cannot be read.
@@ -95,17 +99,19 @@ impl Builder {
         F: Fn() + Sync + Send + 'static,
     {
         let strategy = match self.preemption_bound {
-            Some(bound) => format!("dpor preemptions({bound})"),
+            Some(bound) => format!("dfs preemptions({bound}) cache"),
             None => "dpor".to_owned(),
         };
         let mut config = raddle::Config::default();
         config.strategy = strategy;
         config.executions = self.max_permutations.map(|n| n as u64);
         config.time = self.max_duration;
+        // As with loom, whose timed waits are waits. `RADDLE_TIMEOUTS=any` tries timeouts, too.
+        config.timeouts = raddle::Timeouts::Never;
         config.checkpoint =
             self.checkpoint_file.as_ref().map(|file| file.to_string_lossy().into_owned());
         match config.with_env() {
-            Ok(config) => raddle::check_with(config, test),
+            Ok(config) => raddle::check_with(config.with_note(STALE_READS), test),
             Err(error) => panic!("raddle could not run this test: {error}"),
         }
     }
@@ -116,6 +122,10 @@ impl Default for Builder {
         Self::new()
     }
 }
+
+/// What a pass here does not say and one of loom does.
+const STALE_READS: &str = "loom also explores the older values that weak memory allows a load to read, and raddle does not: a \
+                           pass here says nothing of them";
 
 fn variable<T: FromStr>(name: &str) -> Option<T> {
     let text = std::env::var(name).ok()?;

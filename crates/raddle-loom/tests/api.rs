@@ -129,3 +129,15 @@ fn the_last_owner_of_an_arc_is_after_the_others() {
         thread.join().expect("it does not panic");
     });
 }
+
+#[test]
+fn every_report_says_what_loom_explores_besides() {
+    let failed = std::panic::catch_unwind(|| model(|| panic!("as it is to")));
+    let payload = failed.expect_err("the model fails");
+    let report = payload.downcast_ref::<String>().expect("the panic has the report");
+    let words: Vec<&str> = report.split_whitespace().collect();
+    assert!(
+        words.join(" ").contains("loom also explores the older values that weak memory allows"),
+        "{report}"
+    );
+}

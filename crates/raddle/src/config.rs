@@ -136,6 +136,8 @@ pub(crate) struct Env {
     pub(crate) manifest_dir: Option<String>,
     /// The build directory, if it is not the usual one.
     pub(crate) target_dir: Option<String>,
+    /// A note for every report, from a package that stands in for another tool.
+    pub(crate) note: Option<&'static str>,
 }
 
 /// The configuration and what follows from the table: fields, defaults, texts.
@@ -222,6 +224,15 @@ fn default<T: Field>(value: Value, text: &str) -> T {
 }
 
 impl Config {
+    /// This configuration, with a note for every report: for a package that stands in for another tool, which says how it
+    /// differs from that.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_note(mut self, note: &'static str) -> Self {
+        self.env.note = Some(note);
+        self
+    }
+
     /// The defaults, changed by the environment: see [`with_env`](Self::with_env).
     ///
     /// # Errors

@@ -177,6 +177,8 @@ pub(super) struct Shared<'a, S> {
     hungry: AtomicUsize,
     /// One thread after the other sets up its own system.
     setting_up: Mutex<()>,
+    /// What the process held when the search began.
+    held_before: u64,
 }
 
 impl<'a, S: Send + Sync + 'static> Shared<'a, S> {
@@ -202,6 +204,7 @@ impl<'a, S: Send + Sync + 'static> Shared<'a, S> {
             saving: AtomicBool::new(false),
             hungry: AtomicUsize::new(0),
             setting_up: Mutex::new(()),
+            held_before: held(),
         }
     }
 
@@ -219,6 +222,13 @@ impl<'a, S: Send + Sync + 'static> Shared<'a, S> {
             return Err(Halt::Stopped(Stopped::Bytes));
         }
         Ok(())
+    }
+
+    /// Whether the process has grown by more than the search may hold. What actors, messages and explorers have on the heap
+    /// is in no estimate, and is most of what some models take.
+    fn has_outgrown_its_limit(&self) -> bool {
+        let most = (self.limits.bytes as u64).max(LEAST_GROWTH);
+        held().saturating_sub(self.held_before) > most
     }
 
     pub(super) fn visited(&self) -> Visited {
@@ -417,6 +427,9 @@ impl<S: Send + Sync + 'static, W: Walk> Team<'_, '_, S, W> {
             }
             own.laps = own.laps.wrapping_add(1);
             if own.laps.is_multiple_of(self.shared.limits.lap) {
+                if self.shared.has_outgrown_its_limit() {
+                    self.halt(Halt::Stopped(Stopped::Bytes));
+                }
                 self.tell(&mut own, &walker);
                 self.ask(&own, &walker, None, go_on);
             }
@@ -659,6 +672,18 @@ fn saved_entry<W: Walk>(walk: &W, at: u32, fingerprint: u64, extra: &W::Extra) -
     let mut saved = SavedEntry { at, fingerprint, later, spent, tried, values };
     walk.save(extra, &mut saved);
     saved
+}
+
+/// By how many bytes a process may grow in any case: what else it does makes it grow, too.
+const LEAST_GROWTH: u64 = 256 << 20;
+
+/// How many bytes the process has in memory; 0 where the system does not say.
+fn held() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kibibytes =
+        line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kibibytes.unwrap_or(0) << 10
 }
 
 /// How long a thread without work waits before it looks whether it is to stop.

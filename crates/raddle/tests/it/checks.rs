@@ -101,8 +101,8 @@ fn report(text: &str) -> String {
     if let Some(begin) = report.find("searched with ")
         && let Some(length) = report[begin..].find("; deepest")
     {
-        let end = begin + length + report[begin + length..].find(" decision").map_or(0, |at| at);
-        let line = report[begin..end].replace("\n    ", " ").replace("\n  ", " ");
+        let end = begin + length + report[begin + length..].find("decision").map_or(0, |at| at);
+        let line = report[begin..end].split_whitespace().collect::<Vec<_>>().join(" ") + " ";
         let time = line.rfind(" in ").map_or(line.len(), |at| at + 4);
         let rest = line.find("; deepest").unwrap_or(line.len());
         report.replace_range(begin..end, &format!("{}[time]{}", &line[..time], &line[rest..]));
