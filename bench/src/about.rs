@@ -1,5 +1,11 @@
 //! What the head of a page tells a reader: what is compared, what follows from it, and what does not.
 
+const POINTS: &str = "Compared: how often executions show a bug, with raddle's `random` and with shuttle's random scheduler on the same \
+     text of each program, where `random` is also given points that shuttle has and it lacks, and is rid of one that \
+     shuttle lacks.\n\n\
+     To conclude: which of these points make bugs more frequent, and whether some choice of them is no worse than \
+     shuttle on any program. Not to conclude: anything of other samplers.";
+
 /// The text below the command of a page; none if its command writes its own.
 pub(crate) fn about(page: &str) -> Option<&'static str> {
     Some(match page {
@@ -10,6 +16,7 @@ pub(crate) fn about(page: &str) -> Option<&'static str> {
              makes bugs rarer than in shuttle. Not to conclude: which tool is better at finding bugs. The default of raddle \
              is not `random`, and shuttle has other schedulers."
         }
+        "points" => POINTS,
         "actors" => {
             "Compared: messages per second of actors on threads, for three small programs written for each library, all \
              measured in one run and in turn.\n\n\

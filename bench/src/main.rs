@@ -24,6 +24,7 @@ mod optimal;
 mod part;
 mod peers;
 mod plot;
+mod points;
 mod reduction;
 mod samplers;
 mod states;
@@ -56,6 +57,11 @@ enum Command {
     Foundation(Output),
     /// How often executions of samplers show the bugs of the corpus, beside shuttle
     Samplers(Output),
+    /// What `random` shows with the points that shuttle has and it lacks
+    ///
+    /// Counts executions and measures no time, so any profile will do. With debug assertions it takes the binary
+    /// `peer-shuttle-corpus` of its own profile, which must have been built.
+    Points(Output),
     /// What DPOR saves beside other tools, and what it costs
     ///
     /// With --markdown also writes the plot of the growth, to docs/results/reduction-growth.svg
@@ -290,6 +296,7 @@ fn main() -> ExitCode {
         Command::Gambit(asked) => gambit(&asked),
         Command::Bita(asked) => bita(&asked),
         Command::Samplers(output) => samplers(&output),
+        Command::Points(output) => points(&output),
         Command::Delaying(asked) => delaying(&asked),
         Command::Estimate(output) => estimate(&output),
         Command::Default(output) => default(&output),
@@ -317,6 +324,15 @@ fn samplers(output: &Output) -> Result<ExitCode, String> {
     let peers = Peers::build(&[Tool::ShuttleCorpus]).map_err(|error| error.to_string())?;
     let tables = samplers::measure(&peers, output.quick, say);
     finish(&render(output, "samplers", "Samplers: executions until a bug shows", &tables), &tables)
+}
+
+fn points(output: &Output) -> Result<ExitCode, String> {
+    let peers =
+        if cfg!(debug_assertions) { Peers::beside() } else { Peers::build(&[Tool::ShuttleCorpus]) };
+    let peers = peers.map_err(|error| error.to_string())?;
+    let tables = points::measure(&peers, output.quick, say);
+    let title = "Points: why random scheduling here and in shuttle differ";
+    finish(&render(output, "points", title, &tables), &tables)
 }
 
 fn reduction(output: &Output) -> Result<ExitCode, String> {

@@ -190,6 +190,13 @@ impl Peers {
         Ok(Self { directory })
     }
 
+    /// Takes the binaries that are beside this one, however they were built: for what is not measured in time.
+    pub(crate) fn beside() -> Result<Self, PeerError> {
+        let this = env::current_exe()
+            .map_err(|error| PeerError(format!("could not find its own executable: {error}")))?;
+        Ok(Self { directory: this.parent().map(PathBuf::from).unwrap_or_default() })
+    }
+
     /// Where the binary of a tool is.
     pub(crate) fn path(&self, tool: Tool) -> PathBuf {
         self.directory.join(tool.binary())

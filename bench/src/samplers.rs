@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use peer::{Rate, RateAsked, RateSearch, cpu_time};
 use raddle_corpus::Program;
-use raddle_engine::{Lap, Limits, Setup, Stop, explore};
+use raddle_engine::{Lap, Limits, Setup, Stop, Strategy, explore};
 
 use crate::numbers::grouped;
 use crate::peers::{Peers, Tool};
@@ -40,6 +40,16 @@ fn search(
     asked: RateSearch,
 ) -> (u64, bool) {
     let Ok(mut built) = raddle_search::build(strategy, asked.seed) else { return (0, false) };
+    search_by(&mut *built.strategy, program, arguments, asked)
+}
+
+/// The same, by a strategy that is there.
+pub(crate) fn search_by(
+    strategy: &mut dyn Strategy,
+    program: &Program,
+    arguments: &[usize],
+    asked: RateSearch,
+) -> (u64, bool) {
     let usual = Limits::default();
     let steps = program.steps.unwrap_or(usual.steps);
     let limits = Limits { executions: asked.executions, steps, ..usual };
@@ -51,23 +61,23 @@ fn search(
         if over { Stop::Search } else { Stop::No }
     };
     let body = || program.call(arguments);
-    match explore(&mut *built.strategy, &setup, &mut lap, &mut |_| {}, &body) {
+    match explore(strategy, &setup, &mut lap, &mut |_| {}, &body) {
         Ok(explored) => (explored.counts.executions, explored.failure.is_some()),
         Err(_) => (0, false),
     }
 }
 
 /// A program, and how often executions of both tools failed.
-struct Row {
-    program: &'static Program,
-    ours: Rate,
-    shuttle: Rate,
+pub(crate) struct Row {
+    pub(crate) program: &'static Program,
+    pub(crate) ours: Rate,
+    pub(crate) shuttle: Rate,
 }
 
 impl Row {
     /// Executions to a failure here over those of shuttle, and the factor within which that is known; none if one of
     /// the tools saw no failure.
-    fn ratio(&self) -> Option<(f64, f64)> {
+    pub(crate) fn ratio(&self) -> Option<(f64, f64)> {
         let mean = |rate: Rate| float(rate.executions) / float(rate.failures);
         (self.ours.failures > 0 && self.shuttle.failures > 0).then(|| {
             let variance = 1.0 / float(self.ours.failures) + 1.0 / float(self.shuttle.failures);
@@ -76,7 +86,7 @@ impl Row {
     }
 
     /// Which of the two shows the bug more often, if that is certain.
-    fn verdict(&self) -> &'static str {
+    pub(crate) fn verdict(&self) -> &'static str {
         match (self.ratio(), self.ours.failures, self.shuttle.failures) {
             (Some((ratio, within)), ..) if ratio / within > 1.0 => "shuttle",
             (Some((ratio, within)), ..) if ratio * within < 1.0 => "raddle",
@@ -91,7 +101,7 @@ impl Row {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "executions are far below 2^52")]
-fn float(n: u64) -> f64 {
+pub(crate) fn float(n: u64) -> f64 {
     n as f64
 }
 
@@ -190,7 +200,7 @@ fn notes(rows: &[Row], failures: u64, executions: u64, seconds: f64) -> Vec<Stri
          one thread far ahead of another are more frequent there, and bugs that need threads side by side are more frequent here. \
          double-checked: one of two threads does four steps before the other's first, and then waits for two of the other's: \
          2 · (1/2)^6 = 1/32 here. abba: of two threads the second takes its first lock between the two of the first: 1/2 here. Unlocks \
-         are points of both tools."
+         are points of both tools. What the points that only one of the two has make of all rows: [points.md](points.md)."
             .to_owned(),
         format!(
             "*known within*: the ratio divided and multiplied by this is where it lies by {DEVIATIONS:.0} standard deviations \

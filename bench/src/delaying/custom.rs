@@ -11,17 +11,17 @@ use crate::table::Table;
 
 const BUGS: [&str; 3] = ["chain-stale-link", "chain-gap-by-place", "chain-deaf-during-repair"];
 
-const STRATEGIES: [(&str, &str, bool); 10] = [
-    ("strata(custom)", "failures at once, all within 0, 1, 2, … delays", false),
-    ("strata-sample(custom)", "failures at once, delays at random places", true),
-    ("strata(ordered)", "the stock explorer whose order the program changes", false),
-    ("strata-sample(ordered)", "", true),
-    ("strata(rr)", "", false),
-    ("strata(rtc)", "", false),
-    ("strata-sample(rr)", "", true),
-    ("strata-sample(rtc)", "", true),
-    ("random", "", true),
-    ("pct(3)", "", true),
+const ROWS: [(How, &str, bool); 10] = [
+    (How::Strata("custom"), "failures at once, all states within 0, 1, 2, … delays", false),
+    (How::Sampling("custom"), "failures at once, delays at random places", true),
+    (How::Strata("ordered"), "the stock explorer whose order the program changes", false),
+    (How::Sampling("ordered"), "", true),
+    (How::Strata("rr"), "", false),
+    (How::Strata("rtc"), "", false),
+    (How::Sampling("rr"), "", true),
+    (How::Sampling("rtc"), "", true),
+    (How::Strategy("random"), "", true),
+    (How::Strategy("pct(3)"), "", true),
 ];
 
 /// Explores chain replication by what is known of it: failures matter once the chain is set up, and most while the master
@@ -100,21 +100,24 @@ pub(crate) fn explorer() -> Explorer {
 
 /// The bugs that need two failures of neighbours after the initialisation.
 pub(crate) fn measure(limits: Limits, progress: &dyn Fn(&str)) -> Table {
-    let mut header = vec!["strategy".to_owned()];
+    let mut header = vec!["search".to_owned(), "counted".to_owned()];
     for size in ["small", "large"] {
         header.extend(BUGS.map(|bug| format!("{bug}, {size}")));
     }
     header.push("what it is".to_owned());
     let mut table = Table {
-        title: "An explorer for one program: executions to the bug".to_owned(),
+        title: "An explorer for one program: states or executions to the bug".to_owned(),
         header,
         ..Table::default()
     };
-    for (strategy, line, draws) in STRATEGIES {
-        progress(&format!("custom: {strategy}"));
-        let (how, unit) = (How::Strategy(strategy), Unit::Executions);
+    for (how, line, draws) in ROWS {
+        progress(&format!("custom: {how}"));
+        let (unit, counted) = match how {
+            How::Strata(_) => (Unit::States, "states"),
+            _ => (Unit::Executions, "executions"),
+        };
         let column = Column { name: "", group: Group::Others, how, unit, draws, line };
-        let mut row = vec![format!("`{strategy}`")];
+        let mut row = vec![how.to_string(), counted.to_owned()];
         for size in [Size::Small, Size::Large] {
             for name in BUGS {
                 let bug = chain::PROTOCOL.test.bugs.iter().find(|bug| bug.name == name);

@@ -16,7 +16,9 @@ use raddle::explorer::Explorer;
 use raddle_corpus::program::{Program, Visit};
 use raddle_corpus::protocols::PROTOCOLS;
 use raddle_engine::{Ended, Explored, Lap, Setup, Stop, Strategy, explore};
-use raddle_search::explorers::{QueueOfProcesses, RandomRoundRobin, RunToCompletion, Tracker};
+use raddle_search::explorers::{
+    Ordered, QueueOfProcesses, RandomRoundRobin, RunToCompletion, Tracker,
+};
 use raddle_search::{Environment, StrataSample};
 use raddle_trace::Covered;
 
@@ -257,8 +259,7 @@ pub(crate) fn by_executions(
     seed: u64,
     limits: Limits,
 ) -> Try {
-    let explorer = strategy.contains("custom").then(super::custom::explorer);
-    let environment = Environment { seed, explorer, ..Environment::default() };
+    let environment = Environment { seed, ..Environment::default() };
     let mut strategy = match raddle_search::build(strategy, environment) {
         Ok(built) => built.strategy,
         Err(why) => return Try::refused(&why),
@@ -297,7 +298,9 @@ fn run(
 ) -> Try {
     let begin = cpu_time();
     let mut lap = |lap: Lap| {
-        let looks = lap.executions.is_multiple_of(64) && lap.steps == 0;
+        // A search over states may take all of its time between two executions.
+        let is_between = lap.steps == 0;
+        let looks = is_between && (lap.executions < 64 || lap.executions.is_multiple_of(64));
         let is_over = looks && cpu_time().saturating_sub(begin) > limits.cpu;
         if is_over { Stop::Search } else { Stop::No }
     };
@@ -353,6 +356,8 @@ pub(crate) fn explorer(name: &str, seed: u64) -> Explorer {
         "rtc" => Explorer::new(name, RunToCompletion::default()),
         "rtc-latest" => Explorer::new(name, RunToCompletion::latest_first()),
         "prr" => Explorer::new(name, RandomRoundRobin::new(seed)),
+        "ordered" => Explorer::new(name, Ordered::default()),
+        "custom" => super::custom::explorer(),
         _ => unreachable!("a column has one of these"),
     }
 }

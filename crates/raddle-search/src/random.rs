@@ -6,6 +6,10 @@
 //! Misses: bugs that need one task to stay behind for long, with a chance that shrinks
 //! exponentially in the number of its rivals' steps.
 //! Overreports: nothing. Every schedule drawn is one that the program can take.
+//!
+//! # Why: The engine's points alone
+//! shuttle's random scheduler decides at other points, where that changes nothing but how often an execution is drawn. With
+//! these some bugs are more frequent and more of them rarer: `docs/decisions/points-of-random.md`.
 
 use raddle_engine::strategy::{
     Answer, Checkpoint, Finished, Needs, Plan, Point, Resumable, Strategy, Unsupported,
