@@ -3,8 +3,13 @@
 //! The sources are those of the registry, in pinned versions, copied below `target/crates`; nothing of them is kept in
 //! this repository. Each crate is built twice with the same flags, once with the real loom and once with `raddle-loom` in its
 //! place by one line of `[patch.crates-io]`. Every test then runs in a process of its own with a limit of CPU time.
+//!
+//! What was measured is kept per crate and bound in `docs/results/crates/*.json`, with commit, date and limit, and the page
+//! is written from all of these files: a run of one crate replaces the rows of this crate only.
 
 pub mod mutants;
+mod page;
+mod record;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,6 +18,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use self::record::{Ended, Made, Record, Row, Run};
 use crate::write_file;
 
 /// A crate with tests for loom.
@@ -26,11 +32,11 @@ pub struct Subject {
     cfg: &'static str,
     /// Which tests, as arguments of `cargo test`.
     tests: &'static str,
-    /// Only tests whose names contain this.
+    /// Only tests whose names contain this, or one of several with `|` between them.
     filter: &'static str,
     /// The bound on preemptions that its own instructions name, if any.
     bound: Option<u32>,
-    /// Dependencies of its tests that these tests do without, and that do not build with these flags.
+    /// Dependencies of its tests that these tests do without: some do not build with these flags, all cost time.
     without: &'static [&'static str],
 }
 
@@ -50,15 +56,25 @@ const fn subject(
     Subject { name, version, cfg, tests, filter, bound, without: &[] }
 }
 
-/// The crates, in order.
+/// The crates, in order. The bounds are those of the crate's own continuous integration.
 pub const SUBJECTS: [Subject; 16] = [
     subject("parking", "2.2.1", "loom", ("--test loom --features loom", ""), None),
     subject("bytes", "1.12.1", "loom", ("--lib", "fuzz"), None),
-    subject("oneshot", "0.2.1", "oneshot_loom", ("--test loom --features async", ""), None),
-    subject("event-listener", "5.4.2", "loom", ("--test loom --features loom", ""), None),
-    subject("concurrent-queue", "2.5.0", "loom", ("--test loom --features loom", ""), Some(2)),
-    subject("diatomic-waker", "0.2.3", "diatomic_waker_loom", ("--lib", "loom"), None),
-    subject("async-event", "0.2.1", "async_event_loom", ("--lib", "loom"), None),
+    subject(
+        "oneshot",
+        "0.2.1",
+        "oneshot_loom",
+        ("--test loom --features loom,async,std", ""),
+        None,
+    )
+    .without(&["async-std", "tokio", "criterion"]),
+    subject("event-listener", "5.4.2", "loom", ("--test loom --features loom", ""), None)
+        .without(&["criterion"]),
+    subject("concurrent-queue", "2.5.0", "loom", ("--test loom --features loom", ""), Some(2))
+        .without(&["criterion"]),
+    subject("diatomic-waker", "0.2.3", "diatomic_waker_loom", ("--lib", "loom"), Some(2)),
+    subject("async-event", "0.2.1", "async_event_loom", ("--lib", "loom"), Some(2))
+        .without(&["tokio"]),
     subject(
         "crossbeam-epoch",
         "0.9.21",
@@ -66,21 +82,40 @@ pub const SUBJECTS: [Subject; 16] = [
         ("--test loom --features loom", ""),
         None,
     ),
-    subject("sharded-slab", "0.1.7", "loom", ("--lib", ""), Some(2)),
-    subject("thingbuf", "0.1.6", "loom", ("--lib", ""), Some(2)),
-    subject("st3", "0.4.1", "st3_loom", ("--test loom", ""), None),
-    subject("tachyonix", "0.3.1", "tachyonix_loom", ("--lib", "loom"), None),
+    subject("sharded-slab", "0.1.7", "loom", ("--lib", "loom"), Some(2)).without(&["criterion"]),
+    subject("thingbuf", "0.1.6", "loom debug_assertions", ("--lib", ""), Some(2))
+        .without(&["tokio"]),
+    subject("st3", "0.4.1", "st3_loom", ("--test integration", "loom"), Some(3)).without(&[
+        "criterion",
+        "crossbeam-deque",
+        "num_cpus",
+        "oorandom",
+    ]),
+    subject("tachyonix", "0.3.1", "tachyonix_loom", ("--lib", "loom"), None).without(&[
+        "futures-executor",
+        "futures-task",
+        "futures-time",
+        "futures-util",
+    ]),
     subject("multishot", "0.3.2", "multishot_loom", ("--lib", "loom"), None),
     subject("cordyceps", "0.3.5", "loom", ("--lib", "loom"), Some(2)),
-    subject("left-right", "0.11.8", "loom", ("--test loom", ""), Some(2)),
-    subject("tokio", "1.54.1", "loom tokio_unstable", ("--lib --features full", "loom"), Some(2))
-        .without(&["tokio-test", "tokio-stream", "mockall", "tracing-mock", "async-stream"]),
+    subject("left-right", "0.11.8", "loom", ("--test loom", ""), Some(3)),
+    subject(
+        "tokio",
+        "1.54.1",
+        "loom tokio_unstable debug_assertions",
+        ("--lib --features full,test-util", "loom|runtime::time"),
+        Some(2),
+    )
+    .without(&["tokio-stream", "tracing-mock", "async-stream", "futures-concurrency"]),
 ];
 
 /// What runs the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tool {
+pub enum Tool {
+    /// The original.
     Loom,
+    /// With `raddle-loom` in its place.
     Raddle,
 }
 
@@ -93,91 +128,110 @@ impl Tool {
     }
 }
 
-/// How a test ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ended {
-    Passed,
-    Failed,
-    /// At the limit of CPU time.
-    Stopped,
+/// How the tests are run.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings<'a> {
+    /// CPU seconds for each test under each tool.
+    pub limit: u32,
+    /// In place of the bounds of the crates: `Some(None)` is none.
+    pub bound: Option<Option<u32>>,
+    /// Only tests whose names contain this.
+    pub tests: &'a str,
+    /// Only under this one: what is kept of the other stays.
+    pub tool: Option<Tool>,
 }
 
-/// What came of a test under one tool.
-#[derive(Clone, Debug)]
-struct Run {
-    ended: Ended,
-    seconds: f64,
-    /// If the tool said how many.
-    executions: Option<u64>,
-    /// Whether everything was covered, as far as the tool says so.
-    covered: bool,
-}
-
-/// A test under both.
-#[derive(Clone, Debug)]
-struct Row {
-    test: String,
-    runs: [Run; 2],
-}
-
-/// Measures the subjects and returns the page. `progress` hears what is being done.
+/// Measures the subjects, keeps what came out and returns the page of everything that is kept.
 ///
 /// # Errors
-/// If a crate cannot be fetched or built, with what cargo said.
+/// If a crate cannot be fetched, or what is kept cannot be read or written.
 pub fn page(
     root: &Path,
     subjects: &[Subject],
-    limit: u32,
+    settings: &Settings<'_>,
     progress: &dyn Fn(&str),
 ) -> Result<String, String> {
     let work = root.join("target/crates");
     progress("fetching");
     let sources = fetch(&work, subjects)?;
-    let mut measured = Vec::new();
     for (subject, source) in subjects.iter().zip(sources) {
+        let mut subject = *subject;
+        subject.bound = settings.bound.unwrap_or(subject.bound);
         progress(&format!("{} {}", subject.name, subject.version));
-        let rows = measure(root, &work, (subject, &source), limit, progress);
-        // What one crate lacks must not lose what the others have shown.
-        if let Err(why) = &rows {
-            progress(why);
+        // Kept after every test: a run of hours may be ended at any time. Read anew each time: the runs under the other tool may
+        // have been kept meanwhile.
+        let keep = |row: Row| {
+            let mut record = Record::of(root, &subject, settings)?;
+            record.error = None;
+            record.merge(row);
+            record.keep(root)
+        };
+        if let Err(why) = measure(root, &work, (&subject, &source), settings, &keep, progress) {
+            // What one crate lacks must not lose what the others have shown.
+            progress(&why);
+            let mut record = Record::of(root, &subject, settings)?;
+            record.error = why.lines().next().map(str::to_owned);
+            record.keep(root)?;
         }
-        measured.push((*subject, rows));
     }
-    Ok(written(&measured, limit))
+    Ok(page::written(&record::kept(root)?))
 }
 
-/// The tests of one crate under both tools.
+/// The page of everything that is kept, without measuring anything.
+///
+/// # Errors
+/// If what is kept cannot be read.
+pub fn page_of_kept(root: &Path) -> Result<String, String> {
+    Ok(page::written(&record::kept(root)?))
+}
+
+fn tools(settings: &Settings<'_>) -> Vec<Tool> {
+    settings.tool.map_or(vec![Tool::Loom, Tool::Raddle], |tool| vec![tool])
+}
+
+/// The tests of one crate under the tools that are asked for.
 fn measure(
     root: &Path,
     work: &Path,
     (subject, source): (&Subject, &Path),
-    limit: u32,
+    settings: &Settings<'_>,
+    keep: &dyn Fn(Row) -> Result<(), String>,
     progress: &dyn Fn(&str),
-) -> Result<Vec<Row>, String> {
+) -> Result<(), String> {
+    let (commit, date) = record::now(root)?;
+    let made = Made { limit: u64::from(settings.limit), commit, date };
     let mut binaries = Vec::new();
-    for tool in [Tool::Loom, Tool::Raddle] {
+    let tools = tools(settings);
+    for &tool in &tools {
         let copy = work.join(format!("{}-{}", subject.name, tool.name()));
         lay_out(root, source, &copy, subject, tool)?;
         binaries.push(build(work, &copy, subject, tool)?);
     }
-    let mut rows = Vec::new();
-    for test in list(&binaries[0], subject)? {
-        let [loom, raddle] = [Tool::Loom, Tool::Raddle]
-            .map(|tool| run(&binaries[tool as usize], &test, subject, tool, limit));
-        let row = Row { test, runs: [loom?, raddle?] };
-        let [loom, raddle] = &row.runs;
-        progress(&format!(
-            "  {}: {}; {}",
-            row.test,
-            word(loom, Tool::Loom),
-            word(raddle, Tool::Raddle)
-        ));
-        rows.push(row);
+    let logs = work.join("logs");
+    fs::create_dir_all(&logs).map_err(|error| format!("{}: {error}", logs.display()))?;
+    for test in
+        list(&binaries[0], subject)?.into_iter().filter(|test| test.contains(settings.tests))
+    {
+        let mut row = Row { test, loom: None, raddle: None };
+        for (&tool, binary) in tools.iter().zip(&binaries) {
+            let (run, said) = run(binary, &row.test, subject, tool, &made)?;
+            if run.ended != Ended::Passed {
+                let name =
+                    format!("{}-{}-{}", subject.name, row.test.replace("::", "-"), tool.name());
+                write_file(&logs.join(name), said.as_bytes())?;
+            }
+            progress(&format!("  {}: {}: {}", row.test, tool.name(), page::word(Some(&run))));
+            match tool {
+                Tool::Loom => row.loom = Some(run),
+                Tool::Raddle => row.raddle = Some(run),
+            }
+        }
+        keep(row)?;
     }
-    Ok(rows)
+    Ok(())
 }
 
-fn command(program: &str, directory: &Path) -> Command {
+pub(crate) fn command(program: &str, directory: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir(directory).stdin(Stdio::null());
     // What this process was given by cargo is of another build.
@@ -187,7 +241,7 @@ fn command(program: &str, directory: &Path) -> Command {
     command
 }
 
-fn output(mut command: Command, what: &str) -> Result<String, String> {
+pub(crate) fn output(mut command: Command, what: &str) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("{what}: {error}"))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
@@ -199,7 +253,8 @@ fn output(mut command: Command, what: &str) -> Result<String, String> {
 
 /// Has cargo fetch the crates. Returns where their sources are.
 fn fetch(work: &Path, subjects: &[Subject]) -> Result<Vec<PathBuf>, String> {
-    let package = work.join("fetch");
+    // Two runs may be made at once.
+    let package = work.join(format!("fetch-{}", std::process::id()));
     let create = |path: &Path| fs::create_dir_all(path).map_err(|error| error.to_string());
     create(&package.join("src"))?;
     let mut manifest = String::from(
@@ -214,6 +269,7 @@ fn fetch(work: &Path, subjects: &[Subject]) -> Result<Vec<PathBuf>, String> {
     metadata.args(["metadata", "--format-version", "1"]);
     let metadata: Value = serde_json::from_str(&output(metadata, "cargo metadata")?)
         .map_err(|error| format!("cargo metadata: {error}"))?;
+    let _ = fs::remove_dir_all(&package);
     let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let place = |subject: &Subject| {
         let found = packages
@@ -226,7 +282,8 @@ fn fetch(work: &Path, subjects: &[Subject]) -> Result<Vec<PathBuf>, String> {
     subjects.iter().map(place).collect()
 }
 
-/// Copies the sources anew, with the line that puts raddle in loom's place.
+/// Copies the sources, with the line that puts raddle in loom's place. A copy that is there and has the same manifest stays,
+/// and with it what was built of it.
 fn lay_out(
     root: &Path,
     source: &Path,
@@ -234,16 +291,8 @@ fn lay_out(
     subject: &Subject,
     tool: Tool,
 ) -> Result<(), String> {
-    if copy.exists() {
-        fs::remove_dir_all(copy).map_err(|error| format!("{}: {error}", copy.display()))?;
-    }
-    let mut copying = command("cp", source);
-    copying.arg("-r").arg(source).arg(copy);
-    output(copying, "cp")?;
-    // It pins what the crate was tested with, for either tool.
-    let _ = fs::remove_file(copy.join("Cargo.lock"));
-    let manifest = copy.join("Cargo.toml");
-    let text = fs::read_to_string(&manifest).map_err(|error| error.to_string())?;
+    let original = source.join("Cargo.toml");
+    let text = fs::read_to_string(&original).map_err(|error| error.to_string())?;
     let mut text = less(&text, subject.without);
     text.push_str("\n[workspace]\n");
     if tool == Tool::Raddle {
@@ -256,6 +305,18 @@ fn lay_out(
             patch.join("0.5").display(),
         );
     }
+    let manifest = copy.join("Cargo.toml");
+    if fs::read_to_string(&manifest).is_ok_and(|before| before == text) {
+        return Ok(());
+    }
+    if copy.exists() {
+        fs::remove_dir_all(copy).map_err(|error| format!("{}: {error}", copy.display()))?;
+    }
+    let mut copying = command("cp", source);
+    copying.arg("-r").arg(source).arg(copy);
+    output(copying, "cp")?;
+    // It pins what the crate was tested with, for either tool.
+    let _ = fs::remove_file(copy.join("Cargo.lock"));
     write_file(&manifest, text.as_bytes())
 }
 
@@ -278,12 +339,16 @@ fn less(manifest: &str, without: &[&str]) -> String {
 
 /// Builds the tests. Returns the binary.
 fn build(work: &Path, copy: &Path, subject: &Subject, tool: Tool) -> Result<PathBuf, String> {
+    let (all, own) = flags(subject.cfg);
     let mut cargo = command("cargo", copy);
     cargo
         .args(["test", "--release", "--no-run", "--message-format", "json-render-diagnostics"])
         .args(subject.tests.split_whitespace())
         .env("CARGO_TARGET_DIR", work.join(format!("build-{}", tool.name())))
-        .env("RUSTFLAGS", flags(subject.cfg));
+        .env("RUSTFLAGS", all);
+    if !own.is_empty() {
+        cargo.env("RUSTC_WORKSPACE_WRAPPER", wrapper(work, subject.name, &own)?);
+    }
     let what = format!("{} with {}", subject.name, tool.name());
     let said = output(cargo, &what)?;
     let binary = said
@@ -295,9 +360,32 @@ fn build(work: &Path, copy: &Path, subject: &Subject, tool: Tool) -> Result<Path
     binary.ok_or(format!("{what}: cargo built no test"))
 }
 
-fn flags(cfg: &str) -> String {
-    let cfgs: Vec<_> = cfg.split(' ').map(|cfg| format!("--cfg {cfg}")).collect();
-    cfgs.join(" ") + " --cap-lints warn"
+/// The flags for everything, and those for the crate alone.
+///
+/// A cfg that only the crate itself looks at is given to it alone, so that the tool is built once for all crates of this kind.
+fn flags(cfg: &str) -> (String, String) {
+    // These have meaning for dependencies, too: event-listener's queue, crossbeam-epoch's utilities.
+    let (all, own): (Vec<&str>, Vec<&str>) =
+        cfg.split(' ').partition(|cfg| ["loom", "crossbeam_loom"].contains(cfg));
+    let text = |cfgs: Vec<&str>| -> String {
+        let flag = |cfg: &str| match cfg {
+            // The compiler sets it itself.
+            "debug_assertions" => "-C debug-assertions=on ".to_owned(),
+            _ => format!("--cfg {cfg} "),
+        };
+        cfgs.into_iter().map(flag).collect()
+    };
+    (text(all) + "--cap-lints warn", text(own).trim_end().to_owned())
+}
+
+/// A program that runs the compiler with more flags, for the crate itself.
+fn wrapper(work: &Path, name: &str, flags: &str) -> Result<PathBuf, String> {
+    let file = work.join(format!("rustc-for-{name}"));
+    write_file(&file, format!("#!/bin/sh\nexec \"$@\" {flags}\n").as_bytes())?;
+    let mut executable = command("chmod", work);
+    executable.arg("+x").arg(&file);
+    output(executable, "chmod")?;
+    Ok(file)
 }
 
 fn list(binary: &Path, subject: &Subject) -> Result<Vec<String>, String> {
@@ -305,54 +393,79 @@ fn list(binary: &Path, subject: &Subject) -> Result<Vec<String>, String> {
     listing.args(["--list", "--format", "terse"]);
     let listed = output(listing, subject.name)?;
     let tests = listed.lines().filter_map(|line| line.strip_suffix(": test"));
-    Ok(tests.filter(|test| test.contains(subject.filter)).map(str::to_owned).collect())
+    let is_one = |test: &&str| subject.filter.split('|').any(|part| test.contains(part));
+    Ok(tests.filter(is_one).map(str::to_owned).collect())
 }
 
-/// Runs one test in a process of its own.
+/// Runs one test in a process of its own. Also gives what it printed.
 fn run(
     binary: &Path,
     test: &str,
     subject: &Subject,
     tool: Tool,
-    limit: u32,
-) -> Result<Run, String> {
-    // The shell sets the limit and tells the CPU time of the process: std has neither.
-    let script = "ulimit -t \"$1\"; shift; \"$@\" 2>&1; code=$?; echo; echo \"code $code\"; times";
+    made: &Made,
+) -> Result<(Run, String), String> {
+    let limit = made.limit;
+    // The shell sets the limit and tells the CPU time of the process: std has neither. What waits without using the CPU ends, too.
+    let script = "ulimit -t \"$1\"; wall=$2; shift 2; timeout \"$wall\" \"$@\" 2>&1; code=$?; echo; echo \"code $code\"; times";
     let mut shell = Command::new("bash");
     shell
-        .args(["-c", script, "bash", &limit.to_string()])
+        .args(["-c", script, "bash", &limit.to_string(), &(limit * 20).to_string()])
         .arg(binary)
         .args([test, "--exact", "--nocapture", "--test-threads", "1"])
         .env("LOOM_LOG", "loom=info")
+        .env("LOOM_MAX_BRANCHES", "100000")
+        // How far it has come is told this often.
+        .env("LOOM_CHECKPOINT_INTERVAL", "1000")
+        .env("RADDLE_PROGRESS", "true")
         .stdin(Stdio::null())
         .stderr(Stdio::null());
     if let Some(bound) = subject.bound {
         shell.env("LOOM_MAX_PREEMPTIONS", bound.to_string());
     }
     let output = shell.output().map_err(|error| format!("bash: {error}"))?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    let (before, after) = said.rsplit_once("\ncode ").unwrap_or((&said, ""));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    Ok((ended(&said, tool, made), said))
+}
+
+/// What the output of a run says.
+fn ended(said: &str, tool: Tool, made: &Made) -> Run {
+    let (before, after) = said.rsplit_once("\ncode ").unwrap_or((said, ""));
     let code = after.lines().next().unwrap_or_default();
     // `times`: a line of the shell itself, then one of what it ran.
     let seconds = after.lines().nth(2).map_or(0.0, cpu_seconds);
     let ended = match code {
         "0" => Ended::Passed,
-        _ if seconds >= f64::from(limit) - 1.0 => Ended::Stopped,
+        "124" => Ended::Hung,
+        // By SIGKILL or SIGXCPU. The kernel counts for its limit by ticks, so `times` may say a little more or less.
+        "137" | "152" => Ended::Stopped,
         _ => Ended::Failed,
     };
-    let executions = match tool {
+    let done = match tool {
         Tool::Loom => sum_before(before, "Completed in ", " iterations"),
         Tool::Raddle => sum_executions(before),
     };
-    let covered = match tool {
-        Tool::Loom => ended == Ended::Passed && executions.is_some(),
-        Tool::Raddle => ended == Ended::Passed && before.contains("every execution"),
+    // Each model of the test tells for itself. The harness may have begun the line.
+    let covers = |word: &str| {
+        let mut verdicts = before.lines().map(|line| line.rsplit(" ... ").next().unwrap_or(line));
+        verdicts.any(|line| line.split_whitespace().next() == Some(word))
     };
-    Ok(Run { ended, seconds, executions, covered })
+    // loom ends without a failure only when it has run everything, or at limits that the test itself sets; it tells how many
+    // executions only where the test lets it write its log.
+    let covered =
+        ended == Ended::Passed && (tool == Tool::Loom || covers("COVERED") && !covers("PASSED"));
+    let executions = match (ended, tool) {
+        (Ended::Stopped | Ended::Hung, Tool::Loom) => {
+            last_before(before, " Iteration ", " =").or(done)
+        }
+        (Ended::Stopped | Ended::Hung, Tool::Raddle) => last_progress(before).or(done),
+        _ => done,
+    };
+    Run { ended, seconds, executions, covered, made: made.clone() }
 }
 
 /// `0m1.234s 0m0.010s` as seconds.
-fn cpu_seconds(line: &str) -> f64 {
+pub(crate) fn cpu_seconds(line: &str) -> f64 {
     let part = |text: &str| {
         let (minutes, seconds) = text.trim_end_matches('s').split_once('m')?;
         Some(minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
@@ -370,6 +483,8 @@ fn sum_before(said: &str, before: &str, after: &str) -> Option<u64> {
 
 /// The sum of what raddle's lines `searched with dpor, seed 0: 12 executions, …` say.
 fn sum_executions(said: &str) -> Option<u64> {
+    // Lines are broken where they are too long.
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     let numbers = said.split("searched with ").skip(1).filter_map(|rest| {
         let (head, _) = rest.split_once(" execution")?;
         head.rsplit(' ').next()?.replace(',', "").parse::<u64>().ok()
@@ -377,146 +492,33 @@ fn sum_executions(said: &str) -> Option<u64> {
     numbers.reduce(|one, other| one + other)
 }
 
-fn word(run: &Run, tool: Tool) -> String {
-    let executions = run.executions.map_or("–".to_owned(), |n| n.to_string());
-    let ended = match (run.ended, run.covered, tool) {
-        (Ended::Failed, ..) => "**fails**",
-        (Ended::Stopped, ..) => "stopped",
-        (Ended::Passed, true, _) => "covered",
-        (Ended::Passed, false, _) => "passes",
-    };
-    format!("{ended} | {executions} | {:.2}", run.seconds)
+/// The last number between two texts.
+fn last_before(said: &str, before: &str, after: &str) -> Option<u64> {
+    let (_, rest) = said.rsplit_once(before)?;
+    rest.split_once(after)?.0.trim().parse().ok()
 }
 
-/// The tests of a crate, or why there are none.
-type Measured = (Subject, Result<Vec<Row>, String>);
-
-const HEAD: &str = "\
-| crate | bound | tests | covered by loom, raddle | failing | CPU seconds, loom | raddle | covered by both: loom | raddle |
-|---|---:|---:|---:|---:|---:|---:|---:|---:|
-";
-
-/// The page.
-fn written(measured: &[Measured], limit: u32) -> String {
-    let mut page = String::from(
-        "# Tests of real crates, written for loom, under loom and under raddle\n\n`cargo xtask crates`",
-    );
-    let _ = write!(
-        page,
-        ": {} of the registry with their unchanged tests, built with loom 0.7 and with `raddle-loom` in its place \
-         by one line of `[patch.crates-io]`, in release. Each test is a process of its own with a limit of {limit} s of CPU time \
-         (*stopped*). *covered*: the tool says that it ran everything, with the bound on preemptions of the crate's own instructions where \
-         it names one. loom also explores what weak memory allows a load to read, and raddle does not: fewer \
-         executions are not the same work, and a test that passes here may have an error of that kind.\n\n",
-        match measured.len() {
-            1 => "a crate".to_owned(),
-            n => format!("{n} crates"),
-        },
-    );
-    let all: Vec<&Row> = measured.iter().flat_map(|(_, rows)| rows.iter().flatten()).collect();
-    page.push_str(&summary(&all));
-    page.push_str(HEAD);
-    for (subject, rows) in measured {
-        match rows {
-            Ok(rows) => page.push_str(&line(subject, rows)),
-            Err(why) => {
-                let why = why.lines().next().unwrap_or_default();
-                let _ = writeln!(
-                    page,
-                    "| {} {} | | not measured: {why} | | | | | | |",
-                    subject.name, subject.version
-                );
-            }
-        }
-    }
-    for (subject, rows) in measured {
-        let Ok(rows) = rows else { continue };
-        let _ = write!(
-            page,
-            "\n## {} {}\n\n| test | loom | executions | CPU s | raddle | executions | CPU s |\n|---|---|---:|---:|---|---:|---:|\n",
-            subject.name, subject.version
-        );
-        for Row { test, runs: [loom, raddle] } in rows {
-            let (loom, raddle) = (word(loom, Tool::Loom), word(raddle, Tool::Raddle));
-            let _ = writeln!(page, "| `{test}` | {loom} | {raddle} |");
-        }
-    }
-    page
-}
-
-/// What the tests that take loom long come to.
-fn summary(all: &[&Row]) -> String {
-    let failing = |tool: Tool| {
-        let fails = |row: &&&Row| row.runs[tool as usize].ended == Ended::Failed;
-        let names: Vec<String> =
-            all.iter().filter(fails).map(|row| format!("`{}`", row.test)).collect();
-        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+/// How many executions raddle's last line of progress tells: `test: 12,345 executions, 620/s`.
+fn last_progress(said: &str) -> Option<u64> {
+    let number = |line: &str| {
+        let (head, _) = line.split_once(" executions, ")?;
+        head.rsplit(' ').next()?.replace(',', "").parse().ok()
     };
-    let mut text = format!(
-        "Failing under loom: {}. Failing under raddle: {}.\n\n",
-        failing(Tool::Loom),
-        failing(Tool::Raddle)
-    );
-    // One that was stopped took loom at least this long.
-    let long = all.iter().filter(|row| row.runs[0].seconds > 1.0);
-    let (ended, others): (Vec<&&Row>, Vec<&&Row>) =
-        long.partition(|row| row.runs[1].ended == Ended::Passed);
-    let mut parts: Vec<f64> =
-        ended.iter().map(|row| row.runs[1].seconds / row.runs[0].seconds).collect();
-    parts.sort_by(f64::total_cmp);
-    if let Some(median) = parts.get(parts.len() / 2) {
-        let few = parts.iter().filter(|part| **part <= 0.2).count();
-        let left: Vec<String> = others.iter().map(|row| format!("`{}`", row.test)).collect();
-        let _ = write!(
-            text,
-            "Tests that take loom more than a second, or on which it was stopped: {}. raddle ends {} of them, {few} in at most a fifth of \
-             that time; the median is 1/{:.0}.",
-            ended.len() + others.len(),
-            ended.len(),
-            1.0 / median.max(1e-4)
-        );
-        if !left.is_empty() {
-            let _ = write!(text, " It does not end {}.", left.join(", "));
-        }
-        text.push_str("\n\n");
-    }
-    text
-}
-
-/// The row of a crate in the first table.
-fn line(subject: &Subject, rows: &[Row]) -> String {
-    let count = |holds: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| holds(row)).count();
-    let sum = |tool: Tool, of: &dyn Fn(&Row) -> bool| -> f64 {
-        rows.iter().filter(|row| of(row)).map(|row| row.runs[tool as usize].seconds).sum()
-    };
-    let both = |row: &Row| row.runs.iter().all(|run| run.covered);
-    format!(
-        "| {} {} | {} | {} | {}, {} | {}, {} | {:.2} | {:.2} | {:.2} | {:.2} |\n",
-        subject.name,
-        subject.version,
-        subject.bound.map_or("none".to_owned(), |bound| bound.to_string()),
-        rows.len(),
-        count(&|row| row.runs[0].covered),
-        count(&|row| row.runs[1].covered),
-        count(&|row| row.runs[0].ended == Ended::Failed),
-        count(&|row| row.runs[1].ended == Ended::Failed),
-        sum(Tool::Loom, &|_| true),
-        sum(Tool::Raddle, &|_| true),
-        sum(Tool::Loom, &both),
-        sum(Tool::Raddle, &both),
-    )
+    said.lines().rev().find_map(number)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{cpu_seconds, flags, less, sum_before, sum_executions};
+    use super::{cpu_seconds, flags, last_before, last_progress, less, sum_before, sum_executions};
 
     #[test]
     fn a_manifest_loses_only_what_it_is_told_to() {
         let manifest = "[dependencies.a]\nversion = \"1\"\n[target.x.dev-dependencies.b]\nversion = \"2\"\n[lib]\n";
         assert_eq!(less(manifest, &["b"]), "[dependencies.a]\nversion = \"1\"\n[lib]\n");
         assert_eq!(less(manifest, &["a"]), manifest);
-        assert_eq!(flags("loom x"), "--cfg loom --cfg x --cap-lints warn");
+        let (all, own) = flags("loom x debug_assertions");
+        assert_eq!(all, "--cfg loom --cap-lints warn");
+        assert_eq!(own, "--cfg x -C debug-assertions=on");
     }
 
     #[test]
@@ -527,5 +529,11 @@ mod tests {
         assert_eq!(sum_before("nothing", "Completed in ", " iterations"), None);
         let said = "searched with dpor, seed 0: 7 executions, 1 step\nsearched with dpor, seed 0: 1 execution";
         assert_eq!(sum_executions(said), Some(8));
+        let said = " == Iteration 1000 ==\n == Iteration 2000 ==\n";
+        assert_eq!(last_before(said, " Iteration ", " ="), Some(2_000));
+        assert_eq!(
+            last_progress("a: 1,200 executions, 10/s\na: 2,400 executions, 9/s: more\nx"),
+            Some(2_400)
+        );
     }
 }

@@ -9,6 +9,7 @@ pub mod mutate;
 pub mod nightly;
 pub mod size;
 pub mod tidy;
+pub mod weight;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,15 +1,16 @@
-//! `cargo xtask tidy`, `size`, `instructions`, `budgets`, `crates`, `mutate` and `nightly`.
+//! `cargo xtask tidy`, `size`, `instructions`, `budgets`, `crates`, `weight`, `mutate` and `nightly`.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use xtask::{budgets, crates, instructions, mutate, nightly, tidy};
+use xtask::{budgets, crates, instructions, mutate, nightly, tidy, weight};
 
 const USAGE: &str = "usage: cargo xtask tidy
        cargo xtask size [CHECKOUT]
        cargo xtask instructions CHECKOUT
        cargo xtask budgets [--update]
-       cargo xtask crates [--mutants] [--limit SECONDS] [--page FILE] [CRATE ...]
+       cargo xtask crates [--mutants] [--limit SECONDS] [--bound K|none] [--tests NAME] [--only loom|raddle] [--page FILE] [--write] [CRATE ...]
+       cargo xtask weight
        cargo xtask mutate [--markdown] [--every-test] [--done FILE] [NAME ...]
        cargo xtask nightly [--time 4h] [--resume] [--keep COMMIT] [--jobs 2] [--pages quick|full|none] [PART ...]";
 
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
         ["budgets"] => budgeted(false),
         ["budgets", "--update"] => budgeted(true),
         ["crates", rest @ ..] => measured(rest),
+        ["weight"] => weighed(),
         ["mutate", rest @ ..] => match mutate::wanted(rest) {
             Ok(wanted) => mutated(&wanted),
             Err(why) => refuse(&why),
@@ -75,20 +77,36 @@ fn counted(before: &Path) -> ExitCode {
 
 fn measured(arguments: &[&str]) -> ExitCode {
     let root = xtask::root();
-    let (mut limit, mut page, mut subjects) = (20, None, Vec::new());
-    let mut mutants = false;
+    let mut settings = crates::Settings { limit: 20, bound: None, tests: "", tool: None };
+    let (mut page, mut subjects) = (None, Vec::new());
+    let (mut mutants, mut only_write) = (false, false);
     let mut rest = arguments.iter();
     while let Some(&argument) = rest.next() {
         match argument {
             "--limit" => match rest.next().and_then(|text| text.parse().ok()) {
-                Some(seconds) => limit = seconds,
+                Some(seconds) => settings.limit = seconds,
                 None => return refuse("--limit needs a number of seconds"),
+            },
+            "--bound" => match rest.next().map(|text| (*text, text.parse().ok())) {
+                Some(("none", _)) => settings.bound = Some(None),
+                Some((_, Some(bound))) => settings.bound = Some(Some(bound)),
+                _ => return refuse("--bound needs a number of preemptions, or `none`"),
+            },
+            "--tests" => match rest.next() {
+                Some(name) => settings.tests = name,
+                None => return refuse("--tests needs a part of the names of tests"),
             },
             "--page" => match rest.next() {
                 Some(file) => page = Some(PathBuf::from(file)),
                 None => return refuse("--page needs a file"),
             },
+            "--only" => match rest.next() {
+                Some(&"loom") => settings.tool = Some(crates::Tool::Loom),
+                Some(&"raddle") => settings.tool = Some(crates::Tool::Raddle),
+                _ => return refuse("--only needs `loom` or `raddle`"),
+            },
             "--mutants" => mutants = true,
+            "--write" => only_write = true,
             name => {
                 let Some(subject) = crates::SUBJECTS.iter().find(|one| one.name == name) else {
                     let known: Vec<&str> = crates::SUBJECTS.iter().map(|one| one.name).collect();
@@ -104,18 +122,34 @@ fn measured(arguments: &[&str]) -> ExitCode {
     if subjects.is_empty() {
         subjects = crates::SUBJECTS.to_vec();
     }
-    let (made, usual) = if mutants {
-        (crates::mutants::page(&root, &subjects, limit, &say), "docs/results/crate-mutants.md")
-    } else {
-        (crates::page(&root, &subjects, limit, &say), "docs/results/crates.md")
+    let (made, usual) = match (mutants, only_write) {
+        (true, true) => (crates::mutants::page_of_kept(&root), "docs/results/crate-mutants.md"),
+        (true, false) => {
+            let made = crates::mutants::page(&root, &subjects, settings.limit, &say);
+            (made, "docs/results/crate-mutants.md")
+        }
+        (false, true) => (crates::page_of_kept(&root), "docs/results/crates.md"),
+        (false, false) => {
+            (crates::page(&root, &subjects, &settings, &say), "docs/results/crates.md")
+        }
     };
     let page = page.unwrap_or_else(|| root.join(usual));
-    match made.and_then(|text| {
-        std::fs::write(&page, &text).map_err(|error| format!("{}: {error}", page.display()))?;
-        Ok(text)
-    }) {
-        Ok(text) => {
-            print(&text);
+    let written = made.and_then(|text| {
+        std::fs::write(&page, &text).map_err(|error| format!("{}: {error}", page.display()))
+    });
+    match written {
+        Ok(()) => {
+            say(&format!("written to {}", page.display()));
+            ExitCode::SUCCESS
+        }
+        Err(why) => refuse(&why),
+    }
+}
+
+fn weighed() -> ExitCode {
+    match weight::table(&xtask::root(), &say) {
+        Ok(table) => {
+            print(&format!("{}\n\n{table}", weight::compiler()));
             ExitCode::SUCCESS
         }
         Err(why) => refuse(&why),

@@ -4,7 +4,8 @@
 //! A part is run as jobs, each a process of its own: a comparison of 12,000 programs is 24 jobs of 500. What a
 //! job came to is kept by commit below `target/nightly/runs`, so that a run which is stopped, by its time or
 //! otherwise, goes on with `--resume`. What was begun when the time was over is stopped and counts as not run. With
-//! `--keep COMMIT` what passed in a run of an earlier commit is not run again, and the page names the commit of each part.
+//! `--keep COMMIT` what passed in a run of an earlier commit is not run again. Of parts that were not asked for the page keeps
+//! the rows that it had, if those say that they passed. It names the commit of each part.
 //! All of it ends in `docs/results/nightly.md`, in which nothing passed that was not run.
 //!
 //! Everything is built in the profile `nightly` of the workspace: optimised, with debug assertions.
@@ -231,19 +232,18 @@ pub fn run(
     let began = Instant::now();
     let executables = Mutex::default();
     let run = Run { root, wanted, commit, state, earlier, began, executables };
-    let chosen = |part: &&Part| wanted.only.is_empty() || wanted.only.contains(part);
-    let parts: Vec<&'static Part> = PARTS.iter().filter(chosen).collect();
     let mut left = VecDeque::new();
-    for &part in &parts {
+    for part in PARTS {
         let jobs = (0..shape(part, wanted.scale).0).map(|at| Job { part, at });
         left.extend(jobs.filter(|job| run.kept(job).is_none() && !run.is_left_out(part)));
     }
     run.work(left, progress);
     let spent = run.spend();
-    let results: Vec<_> = parts.iter().map(|&part| run.result(part)).collect();
+    let results: Vec<_> = PARTS.iter().map(|part| run.result(part)).collect();
     let verdict = verdict(&results);
-    let text = page::text(&results, wanted, &run.commit, spent);
     let page = root.join(&wanted.page);
+    let before = fs::read_to_string(&page).unwrap_or_default();
+    let text = page::text(&results, wanted, &run.commit, spent, &before);
     write_file(&page, text.as_bytes())?;
     progress(&format!("written: {}", page.display()));
     Ok(verdict)
@@ -312,7 +312,9 @@ impl Run<'_> {
     }
 
     fn is_left_out(&self, part: &Part) -> bool {
-        matches!(part.kind, Kind::Page(_)) && self.wanted.pages == Pages::None
+        let is_page = matches!(part.kind, Kind::Page(_));
+        let Wanted { only, pages, .. } = self.wanted;
+        (is_page && *pages == Pages::None) || !(only.is_empty() || only.contains(&part))
     }
 
     fn result(&self, part: &'static Part) -> Outcome {

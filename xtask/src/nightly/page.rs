@@ -7,13 +7,23 @@ use std::thread::available_parallelism;
 
 use super::{Done, How, Kind, Mutated, Outcome, Pages, Verdict, Wanted, shape, verdict};
 
-/// The page.
-pub(super) fn text(results: &[Outcome], wanted: &Wanted, commit: &str, spent: u64) -> String {
+/// The page. `before`: the page as it was, from which rows of parts that were not run now are taken over, with their commits.
+pub(super) fn text(
+    results: &[Outcome],
+    wanted: &Wanted,
+    commit: &str,
+    spent: u64,
+    before: &str,
+) -> String {
     let mut text = String::from("# Nightly: everything that takes long\n\n");
+    let before = Before::read(before);
+    let is_missing = |result: &Outcome| !is_finished(result) && before.row(result).is_none();
     let whole = match verdict(results) {
-        Verdict::Passed => "Everything passed",
-        Verdict::Cut => "What was run passed, and **not everything was run**",
         Verdict::Failed => "**Something failed**",
+        _ if results.iter().any(is_missing) => {
+            "What was run passed, and **not everything was run**"
+        }
+        _ => "Everything passed",
     };
     let _ = writeln!(
         text,
@@ -29,26 +39,26 @@ pub(super) fn text(results: &[Outcome], wanted: &Wanted, commit: &str, spent: u6
             n => format!("{n} processes"),
         },
     );
-    if !wanted.only.is_empty() {
-        text.push_str("\n**Only the parts below were asked for.**\n");
-    }
     if wanted.scale < 100 {
         let _ = writeln!(text, "\n**Only {} % of the programs were compared.**", wanted.scale);
     }
-    let commits = commits(results, commit);
+    let commits = commits(results, commit, &before);
     if commits.len() > 1 {
         let _ = writeln!(
             text,
             "\nParts ran at {} commits, each at the one that its row names: what had passed at an earlier commit was not run \
-             again, whatever has changed since. `git diff {} {commit}` is what lies between the first of them and this page.",
+             again, whatever has changed since. `git diff COMMIT {commit}` is what lies between one of them and this page.",
             commits.len(),
-            commits[0]
         );
     }
     let at = |result: &Outcome| if commits.len() > 1 { ran_at(result) } else { String::new() };
     let is_page = |result: &&Outcome| matches!(result.part.kind, Kind::Page(_));
     text.push_str("\n| part | outcome | time | figures |\n|---|---|--:|---|\n");
     for result in results.iter().filter(|result| !is_page(result)) {
+        if let (false, Some(row)) = (is_finished(result), before.row(result)) {
+            let _ = writeln!(text, "{row}");
+            continue;
+        }
         let _ = writeln!(
             text,
             "| {} | {}{} | {} | {} |",
@@ -65,6 +75,10 @@ pub(super) fn text(results: &[Outcome], wanted: &Wanted, commit: &str, spent: u6
     }
     for result in pages {
         let Kind::Page(page) = result.part.kind else { continue };
+        if let (false, Some(row)) = (is_finished(result), before.row(result)) {
+            let _ = writeln!(text, "{row}");
+            continue;
+        }
         let command = match page.how {
             How::Bench { arguments, .. } => format!("raddle-bench {arguments}"),
             How::Corpus { arguments } => format!("raddle-corpus {arguments}"),
@@ -91,7 +105,7 @@ const PAGES: &str = "\n## Pages of results\n\nThe pages themselves are as they w
                      measures them was run with fewer rounds, in a build without link-time optimisation and beside \
                      other parts, and every number could be measured; *re-made*: as it is made for the page. \
                      `applications.md` and `libraries.md` are compared by the tests of the part `corpus`, and \
-                     `mutations.md` is the part `mutations`; `crates.md` and `crate-mutants.md` are made by `cargo xtask crates`.\n\n\
+                     `mutations.md` is the part `mutations`; `crates.md` and `crate-mutants.md` are made by `cargo xtask crates`, `weight.md` by `cargo xtask weight`.\n\n\
                      | page | command | outcome | time |\n|---|---|---|--:|\n";
 
 fn outcome(result: &Outcome, wanted: &Wanted) -> String {
@@ -124,12 +138,77 @@ fn is_always_whole(result: &Outcome) -> bool {
     matches!(result.part.kind, Kind::Page(page) if matches!(page.how, How::Corpus { .. }))
 }
 
+/// Whether every job of a part was run to its end.
+fn is_finished(result: &Outcome) -> bool {
+    result.jobs.iter().all(Option::is_some)
+}
+
+/// What the page said before, by part.
+struct Before {
+    /// Rows of parts that passed, each with the commits at which they did.
+    rows: BTreeMap<String, (String, Vec<String>)>,
+}
+
+impl Before {
+    fn read(page: &str) -> Self {
+        // A page on which everything ran at one commit names it once, above the table.
+        let only = page.split_once(", commit ").and_then(|(_, rest)| rest.split_once(','));
+        let only = only.map(|(commit, _)| commit);
+        let mut rows = BTreeMap::new();
+        for line in page.lines().filter(|line| line.starts_with("| ")) {
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            let Some(outcome) = cells.iter().position(|cell| is_good(cell)) else { continue };
+            let (verdict, at) = match cells[outcome].split_once(" at ") {
+                Some((verdict, at)) => (verdict, at),
+                None => (cells[outcome], only.unwrap_or_default()),
+            };
+            let commits = at.split(", ").map(str::to_owned).collect();
+            let cell = format!(" {verdict} at {at} ");
+            let written: Vec<&str> = line.split('|').collect();
+            let row = written.iter().enumerate();
+            let row = row.map(|(nth, old)| if nth == outcome { cell.as_str() } else { old });
+            let name = cells[1].trim_start_matches('[').split(']').next().unwrap_or_default();
+            rows.insert(name.to_owned(), (row.collect::<Vec<_>>().join("|"), commits));
+        }
+        Self { rows }
+    }
+
+    fn of(&self, result: &Outcome) -> Option<&(String, Vec<String>)> {
+        let name = match result.part.kind {
+            Kind::Page(page) => page.file,
+            _ => result.part.name,
+        };
+        // What was begun now and failed, or was cut off, is not what it was.
+        self.rows
+            .get(name)
+            .filter(|_| result.jobs.iter().all(Option::is_none) && result.begun.is_none())
+    }
+
+    fn row(&self, result: &Outcome) -> Option<&str> {
+        self.of(result).map(|(row, _)| row.as_str())
+    }
+
+    fn commits(&self, result: &Outcome) -> &[String] {
+        self.of(result).map_or(&[], |(_, commits)| commits)
+    }
+}
+
+/// Whether a cell says that all of a part was run and nothing failed.
+fn is_good(cell: &str) -> bool {
+    let verdict = cell.split(" at ").next().unwrap_or(cell);
+    ["passed", "checked", "re-made"].contains(&verdict)
+}
+
 /// The commits at which jobs ran, in the order of the parts, and last the one that the page is of.
-fn commits<'a>(results: &'a [Outcome], last: &'a str) -> Vec<&'a str> {
+fn commits<'a>(results: &'a [Outcome], last: &'a str, before: &'a Before) -> Vec<&'a str> {
     let mut all: Vec<&str> = Vec::new();
-    for done in results.iter().flat_map(|result| result.jobs.iter().flatten()) {
-        if done.commit != last && !all.contains(&done.commit.as_str()) {
-            all.push(&done.commit);
+    for result in results {
+        let now = result.jobs.iter().flatten().map(|done| done.commit.as_str());
+        let earlier = before.commits(result).iter().map(String::as_str);
+        for commit in now.chain(earlier) {
+            if commit != last && !all.contains(&commit) {
+                all.push(commit);
+            }
         }
     }
     all.push(last);

@@ -161,6 +161,28 @@ pub const PARTS: &[Part] = &[
         Some(500),
     ),
     comparison(
+        "agreement-counts",
+        Tests::Threads,
+        "agreement::reductions_agree_on_reference_counts_beyond_exhaustive_search",
+        (2_000, 250, 5_000),
+        None,
+    ),
+    comparison(
+        "agreement-waits",
+        Tests::Threads,
+        "agreement::reductions_agree_on_waits_that_time_out_beyond_exhaustive_search",
+        // One seed in about seventy draws such a program.
+        (2_000, 250, 50_000),
+        None,
+    ),
+    comparison(
+        "agreement-spins",
+        Tests::Threads,
+        "agreement::reductions_agree_on_loops_that_wait_beyond_exhaustive_search",
+        (1_000, 100, 5_000),
+        None,
+    ),
+    comparison(
         "agreement-actors",
         Tests::Actors,
         "random::reductions_agree_on_programs_beyond_exhaustive_search",
@@ -334,6 +356,7 @@ pub const PARTS: &[Part] = &[
     bench("page-states", "states.md", "states", "--quick"),
     bench("page-foundation", "foundation.md", "foundation", "--quick"),
     bench("page-samplers", "samplers.md", "samplers", "--quick"),
+    bench("page-points", "points.md", "points", "--quick"),
     bench("page-actors", "actors.md", "actors", "--quick"),
     bench("page-driver", "driver.md", "driver", "--quick"),
     bench("page-hapset", "hapset.md", "hapset all", "--quick"),

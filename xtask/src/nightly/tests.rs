@@ -54,6 +54,7 @@ fn every_page_of_results_is_a_part_or_is_named_as_none() {
         "libraries.md",
         "mutations.md",
         "nightly.md",
+        "weight.md",
     ];
     for entry in fs::read_dir(crate::root().join("docs/results")).expect("there are results") {
         let name = entry.expect("it can be read").file_name().to_string_lossy().into_owned();
@@ -103,22 +104,25 @@ fn what_was_cut_or_failed_is_never_shown_as_passed() {
     let whole = outcome("isolation", vec![Some(passed(50)); 10]);
     let results = [whole];
     assert_eq!(verdict(&results), Verdict::Passed);
-    let text = page::text(&results, &wanted, "c0ffee", 600);
+    let text = page::text(&results, &wanted, "c0ffee", 600, "");
     assert!(text.contains("Everything passed") && text.contains("commit c0ffee"), "{text}");
     assert!(text.contains("| isolation | passed | 10 min | 500 compared |"), "{text}");
 
     let mut jobs = vec![Some(passed(50)); 10];
     jobs[3] = Some(Done { commit: "0ld".to_owned(), ..passed(50) });
     let results = [outcome("isolation", jobs.clone()), outcome("mutations", vec![Some(passed(0))])];
-    let text = page::text(&results, &wanted, "c0ffee", 600);
-    assert!(text.contains("ran at 2 commits") && text.contains("`git diff 0ld c0ffee`"), "{text}");
+    let text = page::text(&results, &wanted, "c0ffee", 600, "");
+    assert!(
+        text.contains("ran at 2 commits") && text.contains("`git diff COMMIT c0ffee`"),
+        "{text}"
+    );
     assert!(text.contains("| isolation | passed at 0ld, c0ffee | 10 min |"), "{text}");
     assert!(text.contains("| mutations | passed at c0ffee |"), "{text}");
 
     jobs[3] = None;
     let results = [outcome("isolation", jobs.clone()), outcome("mutations", vec![None])];
     assert_eq!(verdict(&results), Verdict::Cut);
-    let text = page::text(&results, &wanted, "c0ffee", 600);
+    let text = page::text(&results, &wanted, "c0ffee", 600, "");
     assert!(!text.contains("Everything passed") && !text.contains("| passed |"), "{text}");
     assert!(text.contains("**cut** after 9 of 10 times 50 programs"), "{text}");
     assert!(text.contains("| mutations | **not run** |"), "{text}");
@@ -127,7 +131,7 @@ fn what_was_cut_or_failed_is_never_shown_as_passed() {
     let begun = Some(Mutated { caught: 3, survived: 0 });
     let results = [Outcome { begun, ..outcome("mutations", vec![None]) }];
     assert_eq!(verdict(&results), Verdict::Cut);
-    let text = page::text(&results, &wanted, "c0ffee", 600);
+    let text = page::text(&results, &wanted, "c0ffee", 600, "");
     assert!(text.contains("| mutations | **cut** after 3 of "), "{text}");
     let begun = Some(Mutated { caught: 3, survived: 1 });
     let results = [Outcome { begun, ..outcome("mutations", vec![None]) }];
@@ -136,10 +140,47 @@ fn what_was_cut_or_failed_is_never_shown_as_passed() {
     jobs[4] = Some(Done { said, commit, ..Done::default() });
     let results = [outcome("isolation", jobs), outcome("page-eta", vec![Some(passed(0))])];
     assert_eq!(verdict(&results), Verdict::Failed);
-    let text = page::text(&results, &wanted, "c0ffee", 600);
+    let text = page::text(&results, &wanted, "c0ffee", 600, "");
     assert!(
         text.contains("| isolation | **failed** |") && text.contains("seed 7 differs"),
         "{text}"
     );
     assert!(text.contains("| [eta.md](eta.md) | `raddle-bench eta all` | checked |"), "{text}");
+}
+
+#[test]
+fn parts_that_were_not_run_keep_their_rows_if_they_had_passed() {
+    let before = "`cargo xtask nightly`, commit 0ld, 2026-11-01\n\n\
+                  | threads | passed | 9 min | 12,000 compared |\n\
+                  | actors | passed at 0lder | 8 min | 12,000 compared |\n\
+                  | mutations | **not run** | 0 s |  |\n\
+                  | isolation | passed | 10 min | 500 compared |\n\
+                  | [eta.md](eta.md) | `raddle-bench eta all` | checked | 7 s |\n";
+    let wanted = wanted(&[]).expect("all");
+    let failed = Done { commit: "c0ffee".to_owned(), ..Done::default() };
+    let none = |name: &str| {
+        let part = PARTS.iter().find(|part| part.name == name).expect("a part");
+        outcome(name, vec![None; shape(part, 100).0 as usize])
+    };
+    let mut isolation = none("isolation");
+    isolation.jobs[0] = Some(Done { passed: true, ..failed.clone() });
+    let results = [none("threads"), none("actors"), none("mutations"), isolation, none("page-eta")];
+    let text = page::text(&results, &wanted, "c0ffee", 600, before);
+    for row in [
+        "| threads | passed at 0ld | 9 min | 12,000 compared |",
+        "| actors | passed at 0lder | 8 min | 12,000 compared |",
+        "| mutations | **not run** | 0 s |",
+        "| isolation | **cut** after 1 of 10 times 50 programs at c0ffee |",
+        "| [eta.md](eta.md) | `raddle-bench eta all` | checked at 0ld | 7 s |",
+        "ran at 3 commits",
+        "**not everything was run**",
+    ] {
+        assert!(text.contains(row), "{row}: {text}");
+    }
+    let again = page::text(&[none("threads"), none("actors")], &wanted, "c0ffee", 600, &text);
+    assert!(
+        again.contains("| threads | passed at 0ld | 9 min |")
+            && again.contains("Everything passed"),
+        "{again}"
+    );
 }
