@@ -58,6 +58,7 @@ impl<M: Model> Object<M> {
         unsafe {
             if (*ex).slow_path == 0 && !std::thread::panicking() {
                 let task = (*ex).me;
+                Execution::check_room(task);
                 (*task).op.announced = Some(erase(&single));
                 (*task).op.site = site;
                 (*ex).announce(site);
@@ -116,6 +117,7 @@ impl<M: Model> Object<M> {
         // SAFETY: `ex` is the current execution, on the stack of its current task, and `single` outlives the wait.
         unsafe {
             let task = (*ex).me;
+            Execution::check_room(task);
             if Execution::is_ordinary_or_first(ex) {
                 if !self.model().enabled((*ex).current, op) {
                     (*task).op.announced = Some(erase(&single));

@@ -406,8 +406,28 @@ impl Execution {
         }
     }
 
+    /// Overflows the stack of a task now if it has too little left for what the engine does at an op: to run out of it in the
+    /// middle of that would lose the failure.
+    ///
+    /// # Safety
+    /// The task is the current one.
+    #[expect(clippy::inline_always, reason = "three instructions, for every op")]
+    #[inline(always)]
+    pub(crate) unsafe fn check_room(task: *const Task) {
+        // SAFETY: by contract.
+        unsafe {
+            if Fiber::stack_pointer() < (*task).floor {
+                Fiber::overflow((*task).fiber);
+            }
+        }
+    }
+
     #[cold]
     fn claim_new<M: Model>(&mut self, object: &Object<M>) -> u32 {
+        if !self.me.is_null() {
+            // SAFETY: the current task.
+            unsafe { Self::check_room(self.me) };
+        }
         object.take_over(self.stamp);
         let (kind, created, name) = (M::KIND, object.created(), object.name());
         let slot = self.register(kind, created, name, waits_of::<M>());
@@ -581,7 +601,8 @@ impl Execution {
                 // Perhaps another one, to which it has handed over.
                 let (task_now, entry) = ((*ex).current, (*ex).me);
                 if !alive || (*entry).state == State::Exited {
-                    Self::retire(ex, (task_now, entry), alive, is_alien);
+                    // No task hands over while the thread panics.
+                    Self::retire(ex, (task_now, entry), alive, is_alien && task_now == task);
                 }
                 match (*ex).target.take() {
                     Some(next) => task = next,

@@ -18,10 +18,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use corosensei::stack::{DefaultStack, Stack, StackPointer};
 
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64", not(raddle_coroutines))))]
+#[cfg(not(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_pointer_width = "64",
+    not(raddle_coroutines)
+)))]
 #[path = "fiber/coroutine.rs"]
 mod strand;
-#[cfg(all(target_os = "linux", target_arch = "x86_64", not(raddle_coroutines)))]
+#[cfg(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_pointer_width = "64",
+    not(raddle_coroutines)
+))]
 #[path = "fiber/switch.rs"]
 mod strand;
 
@@ -58,6 +68,10 @@ struct Staggered {
 
 /// At least one page is guarded; a fault further up is not an overflow.
 const GUARD: usize = 4096;
+/// Bytes of each stack that are left for the engine.
+const ROOM: usize = if CATCHES_OVERFLOW { 64 << 10 } else { 0 };
+/// See `overflow.rs`.
+const CATCHES_OVERFLOW: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
 const STAGGER: usize = 320;
 const STAGGERS: usize = 12;
 
@@ -230,7 +244,7 @@ impl Fiber {
             pool.created += 1;
             pool.created % STAGGERS
         });
-        let stack = DefaultStack::new(stack_size + STAGGERS * STAGGER).ok()?;
+        let stack = DefaultStack::new(stack_size + ROOM + STAGGERS * STAGGER).ok()?;
         let base = StackPointer::new(stack.base().get() - nth * STAGGER).expect("inside the stack");
         let stack = Staggered { stack, base };
         let (limit, base) = (stack.limit().get(), stack.base().get());
@@ -250,6 +264,39 @@ impl Fiber {
     pub(crate) unsafe fn resume(fiber: *mut Fiber) -> bool {
         // SAFETY: by contract.
         unsafe { Strand::resume(fiber) }
+    }
+
+    /// The stack pointer below which there is too little room for what the engine does at an op. What the program asked for
+    /// is above it. 0 where an overflow cannot be caught.
+    ///
+    /// # Safety
+    /// `fiber` is live.
+    #[inline]
+    pub(crate) unsafe fn floor(fiber: *const Fiber) -> usize {
+        if !CATCHES_OVERFLOW {
+            return 0;
+        }
+        // SAFETY: by contract; `limit` is written once.
+        unsafe { (*fiber).limit + GUARD + ROOM }
+    }
+
+    /// Where the stack ends on which this is called, about.
+    #[expect(clippy::inline_always, reason = "one instruction")]
+    #[inline(always)]
+    pub(crate) fn stack_pointer() -> usize {
+        strand::stack_pointer()
+    }
+
+    /// Overflows the running stack. In the middle of the engine's work that would leave its state half changed.
+    ///
+    /// # Safety
+    /// Called on the stack of `fiber`.
+    #[cold]
+    #[inline(never)]
+    pub(crate) unsafe fn overflow(fiber: *const Fiber) -> ! {
+        // SAFETY: by contract. The guard page faults, and the handler does not come back.
+        unsafe { std::ptr::with_exposed_provenance::<u8>((*fiber).limit).read_volatile() };
+        unreachable!("engine bug: a guard page that does not fault")
     }
 
     /// Leaves this fiber for another one, which goes back to the code that resumed this one when it suspends. Comes back

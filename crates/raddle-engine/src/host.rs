@@ -217,6 +217,7 @@ pub(crate) unsafe fn start(
             return false;
         };
         (*task).fiber = fiber;
+        (*task).floor = Fiber::floor(fiber);
         (*task).job = Some(job);
         true
     }

@@ -81,7 +81,7 @@ fn enter_monitor() -> MutexGuard<'static, ()> {
 }
 
 /// Calls `fork`, which forks the process, while no other OS thread has a lock of the engine: see
-/// [`at_fork`](crate::at_fork).
+/// [`at_fork`].
 pub fn fork_alone<R>(fork: impl FnOnce() -> R) -> R {
     // Before the gate: those that have the monitor may enter.
     let _monitor = enter_monitor();

@@ -312,6 +312,9 @@ unsafe fn start_task(
             Execution::refuse_at_work(site);
         }
         let parent = (*ex).current;
+        if !(*ex).me.is_null() {
+            Execution::check_room((*ex).me);
+        }
         let Some((task, entry)) = (*ex).create(parent, TaskKind::Thread, site) else {
             drop(to_run);
             give_up_spawning(ex, parent);
@@ -504,6 +507,9 @@ pub fn choose(n: u32) -> u32 {
     // SAFETY: the current execution, on the stack of its current task.
     unsafe {
         let me = (*ex).current;
+        if !(*ex).me.is_null() {
+            Execution::check_room((*ex).me);
+        }
         (*ex).task_mut(me).op.site = site;
         let value = Execution::value(ex, n, (*ex).slow_path & slow_path::IN_PASSIVE_STEP != 0);
         if let Some(recorder) = &mut (*ex).listeners.recorder

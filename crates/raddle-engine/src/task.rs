@@ -195,6 +195,8 @@ pub(crate) struct Task {
     pub(crate) state: State,
     /// Null for the environment, which has no code.
     pub(crate) fiber: *mut Fiber,
+    /// The stack pointer below which it overflows at its next op: see [`Fiber::floor`].
+    pub(crate) floor: usize,
     pub(crate) job: Option<Job>,
     /// Of a task whose steps others run.
     pub(crate) passive: Option<Passive>,
@@ -222,6 +224,7 @@ impl Task {
         Self {
             state: State::Absent,
             fiber: std::ptr::null_mut(),
+            floor: 0,
             job: None,
             passive: None,
             fair: Fair::default(),

@@ -17,7 +17,7 @@
 //! - [`stop_exploring`], [`explore`] and [`skip_branch`] do nothing: more is explored than was asked for.
 //! - `max_threads` and `max_branches` limit nothing. There is no limit to the number of threads, and a test that does
 //!   not end is reported as a livelock or ends at the limit of steps.
-//! - [`sync::Condvar::wait_timeout`] never times out, as with loom; with `RADDLE_TIMEOUTS=any` it can.
+//! - [`sync::Condvar::wait_timeout`] never times out, as with loom, unless the timeout is zero; with `RADDLE_TIMEOUTS=any` it can.
 //! - [`future::block_on`] polls again only when it was woken. loom also polls once without a reason. Misses: futures that
 //!   take a poll for a wake-up.
 //! - Misses: leaks of allocations and of `Arc`s.

@@ -269,6 +269,7 @@ impl Execution {
         // while this frame waits.
         unsafe {
             let (me, task) = ((*ex).current, (*ex).me);
+            Self::check_room(task);
             if (*ex).is_tearing() {
                 return Self::arrive_torn(ex, what, me);
             }

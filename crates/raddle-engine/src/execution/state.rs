@@ -350,7 +350,10 @@ impl Listeners {
             && !self.has_crash_log
             && decisions.plan.prefix.is_empty();
         self.repeat = Repeat::NONE;
-        self.asks_repeats = self.needs.repeats && !self.needs.plans && !self.has_crash_log;
+        self.asks_repeats = self.needs.repeats
+            && !self.needs.plans
+            && !self.has_crash_log
+            && decisions.plan.prefix.is_empty();
         let asked = self.needs.steps && !decisions.strict;
         self.strategy_from_step = if asked { decisions.plan.steps_to_skip } else { u64::MAX };
         self.notify_from_step = if self.takes_text() { 0 } else { self.strategy_from_step };

@@ -14,6 +14,13 @@ pub(super) struct Strand {
     yielder: *const Yielder<usize, ()>,
 }
 
+/// See [`Fiber::stack_pointer`].
+#[inline]
+pub(super) fn stack_pointer() -> usize {
+    let here = 0_u8;
+    std::ptr::from_ref(std::hint::black_box(&here)).addr()
+}
+
 impl Strand {
     /// On its first resumption it calls `start` with the fiber. That does not return.
     pub(super) fn new(stack: Staggered, start: extern "C" fn(*mut Fiber) -> !) -> Self {

@@ -70,6 +70,16 @@ unsafe fn switch(from: *mut usize, to: usize, value: usize) -> usize {
     came
 }
 
+/// See [`Fiber::stack_pointer`].
+#[expect(clippy::inline_always, reason = "one instruction")]
+#[inline(always)]
+pub(super) fn stack_pointer() -> usize {
+    let pointer;
+    // SAFETY: reads a register.
+    unsafe { asm!("mov {}, rsp", out(reg) pointer, options(nostack, nomem, preserves_flags)) };
+    pointer
+}
+
 impl Strand {
     /// On its first resumption it calls `start` with the fiber. That does not return.
     pub(super) fn new(stack: Staggered, start: extern "C" fn(*mut Fiber) -> !) -> Self {

@@ -70,6 +70,41 @@ fn an_overflow_of_the_stack_is_a_failure_with_a_schedule() {
 }
 
 #[test]
+fn an_overflow_of_the_stack_at_an_op_is_not_lost() {
+    fn deeper<const FRAME: usize>(word: &AtomicUsize) -> usize {
+        let frame = std::hint::black_box([0_u8; FRAME]);
+        word.fetch_add(1, SeqCst);
+        deeper::<FRAME>(word) + usize::from(std::hint::black_box(frame)[0])
+    }
+    fn overflow<const FRAME: usize>(strategy: &str) {
+        let (a, b) = shared(AtomicUsize::new(0));
+        let mut strategy = raddle_search::build(strategy, 1).expect("it is known").strategy;
+        let explored =
+            explore(&mut *strategy, &Setup::default(), &mut |_| Stop::No, &mut |_| {}, &|| {
+                let (a, b) = (Arc::clone(&a), Arc::clone(&b));
+                let other = thread::spawn(move || deeper::<FRAME>(&a));
+                for _ in 0..20_000 {
+                    b.fetch_add(1, SeqCst);
+                }
+                let _ = other.join();
+            });
+        let outcome = explored.expect("a search can run here").failure.map(|found| found.outcome);
+        let is_it = matches!(outcome, Some(Outcome::StackOverflow { task: 1, .. }));
+        assert!(is_it, "{outcome:?}");
+    }
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        return;
+    }
+    // Frames of different sizes, so that stacks would end at different places of the engine and of a strategy.
+    for strategy in ["random", "pct(3)", "pos", "dfs", "dpor"] {
+        overflow::<16>(strategy);
+        overflow::<32>(strategy);
+        overflow::<48>(strategy);
+        overflow::<80>(strategy);
+    }
+}
+
+#[test]
 fn a_spin_loop_that_yields_is_covered() {
     let (found, executions) = outcomes(|| {
         let (a, b) = shared(AtomicUsize::new(0));

@@ -123,8 +123,8 @@ impl Node {
     /// Why a sleeper `p` covers a sequence `v`: everything after `p v` has been run. Where a step `e` could come instead of `p`, the two
     /// race, so that `v e` was inserted at the point at which `p` was tried. If a branch `b` of that point begins `v e` and leaves
     /// open what follows, `v e` is dropped, because what follows `b` includes it. So what follows `b` must not leave `v` to `p` in
-    /// turn. After a sequence that was inserted without doubt no sleeper is left. One that was inserted in doubt
-    /// ([`Branch::unless`]) may leave some: such a `p` has outlasted `b`. One of 82 traces was lost of three waits with
+    /// turn. A sequence wakes the sleepers as long as it does what it was inserted for. One that was inserted in doubt
+    /// ([`Branch::unless`]), or whose last step does less than it might, may leave some: such a `p` has outlasted `b`. One of 82 traces was lost of three waits with
     /// timeouts beside one that could also wake for no reason.
     fn covers(&self, history: &History, later: &Later, then: &[usize]) -> bool {
         let from = self.outlasted as usize;
