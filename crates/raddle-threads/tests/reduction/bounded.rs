@@ -276,10 +276,10 @@ fn exchanges_that_fail_elsewhere_are_found_within_the_bound() {
         let [x, y, z] = [0, 1, 2].map(|_| Arc::clone(&words));
         let first = thread::spawn(move || x[0].swap(1, SeqCst));
         let second =
-            thread::spawn(move || y[0].compare_exchange(1, 2, SeqCst, SeqCst).is_ok() as usize);
+            thread::spawn(move || usize::from(y[0].compare_exchange(1, 2, SeqCst, SeqCst).is_ok()));
         let third = thread::spawn(move || {
             z[1].store(1, SeqCst);
-            z[0].compare_exchange(2, 3, SeqCst, SeqCst).is_ok() as usize
+            usize::from(z[0].compare_exchange(2, 3, SeqCst, SeqCst).is_ok())
         });
         let ends = [first, second, third].map(|task| task.join().expect("no panic"));
         format!("{ends:?} {}", words[0].load(SeqCst))
