@@ -71,6 +71,7 @@ fn an_overflow_of_the_stack_is_a_failure_with_a_schedule() {
 
 #[test]
 fn an_overflow_of_the_stack_at_an_op_is_not_lost() {
+    #[expect(unconditional_recursion, reason = "it is meant to overflow")]
     fn deeper<const FRAME: usize>(word: &AtomicUsize) -> usize {
         let frame = std::hint::black_box([0_u8; FRAME]);
         word.fetch_add(1, SeqCst);
