@@ -254,6 +254,8 @@ impl Task {
     ) {
         self.state = State::Live;
         self.counted_drops = 0;
+        // It may have had a stack in an execution before, and have none in this one.
+        self.floor = 0;
         debug_assert!(self.job.is_none(), "a job is taken as soon as it is there");
         self.passive = None;
         self.fair.begin();
