@@ -70,7 +70,8 @@ with `raddle-loom` in its place by one line of `[patch.crates-io]`, in release. 
 CPU time (*stopped*; `>` is what had been done by then). *covered*: the tool says that it ran \
 everything (of loom: the test ended without a failure), at the bound on preemptions of the crate's own continuous integration where it names one; *passes*: no failure, and not \
 everything was run. Each run was made once, beside other work on the machine: CPU seconds (user and system) are told, and a factor of two \
-means nothing. Rows of different crates may be of different commits and limits; each crate says which. loom tells how many executions it ran only \
+means nothing. Rows of different crates may be of different commits and limits; each crate says which (the history does not have commits whose changes landed under \
+other names). loom tells how many executions it ran only \
 where the test lets it write its log. It is run with `LOOM_MAX_BRANCHES=100000` and `LOOM_CHECKPOINT_INTERVAL=1000`: with the first a long execution \
 is not given up, with the second it tells often enough how far it was when it was stopped.
 
