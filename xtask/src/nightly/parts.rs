@@ -362,6 +362,12 @@ pub const PARTS: &[Part] = &[
     bench("page-hapset", "hapset.md", "hapset all", "--quick"),
     bench("page-gambit-methods", "gambit-methods.md", "gambit methods", "--quick"),
     bench("page-gambit", "gambit.md", "gambit all --budget 5000", "--quick --budget 500"),
+    bench(
+        "page-gambit-large",
+        "gambit-table2-large.md",
+        "gambit table2 --large --budget 5000",
+        "--quick --budget 100",
+    ),
     bench("page-delaying", "delaying-bugs.md", "delaying bugs", "--quick"),
     bench("page-delaying-large", "delaying-bugs-large.md", "delaying bugs --large", "--quick"),
     bench("page-delaying-failures", "delaying-failures.md", "delaying failures", "--quick"),
