@@ -123,8 +123,10 @@ mod tests {
         let (say, hear) = mpsc::channel();
         let inside = enter();
         let again = enter();
+        assert!(GATE.try_write().is_err());
         let forks = thread::spawn(move || alone(|| hear.try_iter().collect::<Vec<_>>()));
         drop(again);
+        assert!(GATE.try_write().is_err(), "the outermost counts");
         say.send("left").unwrap();
         drop(inside);
         assert_eq!(forks.join().unwrap(), ["left"]);
