@@ -6,20 +6,18 @@ set -euo pipefail
 
 # Debian has it where not every user looks.
 PATH=$PATH:/usr/sbin
+# Whether there is all that the tests use: the server, what cuts a network, what makes certificates.
+has_all() { command -v nats-server && command -v ip && command -v openssl; } >/dev/null
+if [ "${1-}" = --found ]; then command -v nats-server; exit; fi
+if ! has_all && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    echo "nats-server: it, ip or openssl is missing; installing all three"
+    packages=(nats-server iproute2 openssl)
+    { apt-get install -y --no-install-recommends "${packages[@]}" \
+        || { apt-get update && apt-get install -y --no-install-recommends "${packages[@]}"; }
+    } >/dev/null 2>&1 || echo "nats-server: not all could be installed"
+fi
 if program=$(command -v nats-server); then
     echo "nats-server: $program"
     exit 0
-fi
-if [ "${1-}" = --found ]; then exit 1; fi
-if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-    echo "nats-server: none; installing it"
-    # iproute2 for the test that cuts a network.
-    if { apt-get install -y --no-install-recommends nats-server iproute2 \
-        || { apt-get update && apt-get install -y --no-install-recommends nats-server iproute2; }
-    } >/dev/null 2>&1; then
-        echo "nats-server: $(command -v nats-server)"
-        exit 0
-    fi
-    echo "nats-server: it could not be installed"
 fi
 echo "NOTICE: there is no nats-server here, so the tests of many machines will be skipped. Install nats-server."

@@ -6,6 +6,20 @@ const POINTS: &str = "Compared: how often executions show a bug, with raddle's `
      To conclude: which of these points make bugs more frequent, and whether some choice of them is no worse than \
      shuttle on any program. Not to conclude: anything of other samplers.";
 
+const HAPSET: &str = "Compared: searches that follow pairs of statements not seen before (HaPSet, Wang, Said and Gupta, ICSE 2011), \
+     other reductions and samplers, by executions until a bug; and a scoreboard of samplers on shapes of SCTBench \
+     beside published means.\n\n\
+     To conclude: which strategy needs fewer executions on these shapes, what it misses, and what learning costs. Not to \
+     conclude: a ranking on the original programs. These are small ones of the same shape, in which steps are \
+     not quite the same.";
+
+const REDUCTION: &str = "Compared: how many executions raddle's three reductions, raddle without one, loom, shuttle and traceforge need \
+     to finish small programs; what a step costs under the optimal reduction; and how that grows with the length of an \
+     execution.\n\n\
+     To conclude: what partial-order reduction saves, and its price for each step. Not to conclude: that loom or \
+     traceforge do needless work. loom explores weak memory besides, and traceforge's variables are threads that \
+     answer messages. Counts are exact on any machine, times are not.";
+
 /// The text below the command of a page; none if its command writes its own.
 pub(crate) fn about(page: &str) -> Option<&'static str> {
     Some(match page {
@@ -84,28 +98,20 @@ pub(crate) fn about(page: &str) -> Option<&'static str> {
              figures, since the libraries are others; nor that a bug which was given up by its time would not have been found \
              within the executions."
         }
+        "gambit-portfolios" => {
+            "Compared: lists of strategies, each run as one portfolio whose members take turns, on the 74 bugs of \
+             [gambit.md](gambit.md) with small and with large arguments.\n\n\
+             To conclude: which members `portfolio` should have for bugs of these shapes. Not to conclude: which is best for programs of \
+             other shapes, nor anything from half A alone, on which the list was chosen."
+        }
         "gambit-methods" => {
             "Compared: executions until a bug between two methods of a larger program, by best-first searches that are told \
              both methods, one of them, or none, beside the seconds of section 5.3 of the GAMBIT paper.\n\n\
              To conclude: what naming the methods under suspicion is worth in this program. Not to conclude: anything from \
              executions beside seconds."
         }
-        "hapset" => {
-            "Compared: searches that follow pairs of statements not seen before (HaPSet, Wang, Said and Gupta, ICSE 2011), \
-             other reductions and samplers, by executions until a bug; and a scoreboard of samplers on shapes of SCTBench \
-             beside published means.\n\n\
-             To conclude: which strategy needs fewer executions on these shapes, what it misses, and what learning costs. Not to \
-             conclude: a ranking on the original programs. These are small ones of the same shape, in which steps are \
-             not quite the same."
-        }
-        "reduction" => {
-            "Compared: how many executions raddle's three reductions, raddle without one, loom, shuttle and traceforge need \
-             to finish small programs; what a step costs under the optimal reduction; and how that grows with the length of an \
-             execution.\n\n\
-             To conclude: what partial-order reduction saves, and its price for each step. Not to conclude: that loom or \
-             traceforge do needless work. loom explores weak memory besides, and traceforge's variables are threads that \
-             answer messages. Counts are exact on any machine, times are not."
-        }
+        "hapset" => HAPSET,
+        "reduction" => REDUCTION,
         _ => return None,
     })
 }

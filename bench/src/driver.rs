@@ -18,6 +18,7 @@ use std::thread;
 use raddle_trace::host::{Job, JobKind, Message, VARIABLE, VERSION, page};
 use serde_json::Value;
 
+use crate::machine::PROFILE;
 use crate::numbers::grouped;
 use crate::table::{Comparison, Table};
 
@@ -120,7 +121,7 @@ enum How {
 /// Builds the test binary, optimised.
 fn build() -> Result<PathBuf, String> {
     let output = Command::new(env!("CARGO"))
-        .args(["test", "--release", "--no-run", "-p", "raddle-bench", "--test", "driver"])
+        .args(["test", "--profile", PROFILE, "--no-run", "-p", "raddle-bench", "--test", "driver"])
         .arg("--message-format=json-render-diagnostics")
         .stderr(Stdio::inherit())
         .output()

@@ -15,6 +15,10 @@ use crate::table::Table;
 /// Runs of which the least time counts: what disturbs one can only add to it.
 const RUNS: usize = 3;
 
+/// The profile in which driver and programs are built: that of this program, so that a try of it does not wait for an optimised
+/// build. Figures of an unoptimised one are none, and the head of the tables has the command.
+const PROFILE: &str = if cfg!(debug_assertions) { "dev" } else { "nightly" };
+
 /// What a run came to.
 #[derive(Clone, Debug, Default)]
 struct Ran {
@@ -29,7 +33,7 @@ struct Ran {
 /// `cargo raddle`, built as the programs are.
 fn driver() -> Result<PathBuf, String> {
     let output = Command::new(env!("CARGO"))
-        .args(["build", "--profile", "nightly", "-p", "cargo-raddle"])
+        .args(["build", "--profile", PROFILE, "-p", "cargo-raddle"])
         .arg("--message-format=json-render-diagnostics")
         .stderr(Stdio::inherit())
         .output()
@@ -45,7 +49,7 @@ fn command(driver: &PathBuf, program: &str, strategy: &str, more: &[String]) -> 
     // The shell says what its children took.
     let mut command = Command::new("sh");
     command.args(["-c", "\"$@\"; times", "sh"]).arg(driver).args(["raddle", "test"]);
-    command.args(["--cargo-profile", "nightly", "-p", "raddle-bench", "--test", "fleet"]);
+    command.args(["--cargo-profile", PROFILE, "-p", "raddle-bench", "--test", "fleet"]);
     command.args(["--no-regressions", "--format=json", "--exact", program, "--strategy", strategy]);
     command.args(more).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     command
@@ -321,6 +325,94 @@ pub(crate) fn checkpoints(quick: bool, say: &dyn Fn(&str)) -> Result<Table, Stri
     table.notes.push(
         "Driver and host, the least of the runs. A second is asked for to see something: the default is 30 s. A checkpoint that \
          takes long is written less often than asked for, so that it takes at most a hundredth of the time."
+            .to_owned(),
+    );
+    Ok(table)
+}
+
+/// Executions of a unit, and its time, from small to large: what the defaults of `--unit-executions` and `--unit-time` are chosen by.
+const UNIT_EXECUTIONS: [u64; 7] = [1_000, 5_000, 20_000, 100_000, 200_000, 500_000, 1_000_000];
+const UNIT_TIMES: [&str; 6] = ["100ms", "200ms", "500ms", "1s", "2s", "5s"];
+
+/// What the size of units costs.
+pub(crate) fn units(quick: bool, say: &dyn Fn(&str)) -> Result<Table, String> {
+    let driver = driver()?;
+    let header = [
+        "program",
+        "strategy",
+        "a unit has at most",
+        "units",
+        "processor time: s",
+        "µs for each unit",
+        "by the clock: s",
+        "idle",
+    ];
+    let mut table = Table {
+        title: "Two workers by the size of units".to_owned(),
+        header: header.map(str::to_owned).into(),
+        ..Table::default()
+    };
+    // Where one is looked at the other must not matter.
+    let executions = UNIT_EXECUTIONS.map(|n| {
+        let name = format!("{} executions", grouped(n));
+        (name, [format!("--unit-executions={n}"), "--unit-time=1h".to_owned()])
+    });
+    let times = UNIT_TIMES.map(|time| {
+        (
+            time.to_owned(),
+            [format!("--unit-time={time}"), "--unit-executions=1000000000".to_owned()],
+        )
+    });
+    let ways: Vec<(String, [String; 2])> = executions.into_iter().chain(times).collect();
+    for (program, strategy, all) in
+        [("short", "dfs", 369_600), ("short", "dpor", 369_600), ("long", "dfs", 3_432)]
+    {
+        let mut rows = Vec::new();
+        for (name, way) in ways.iter().step_by(if quick { 6 } else { 1 }) {
+            say(&format!("fleet: {program}, {strategy}, units of {name}"));
+            let (mut least, mut clock) = (Ran { busy: f64::MAX, ..Ran::default() }, f64::MAX);
+            for _ in 0..if quick { 1 } else { RUNS } {
+                let more: Vec<String> =
+                    way.iter().cloned().chain(["--workers=2".to_owned()]).collect();
+                let began = std::time::Instant::now();
+                let ran = run(vec![command(&driver, program, strategy, &more)])?.remove(0);
+                clock = clock.min(began.elapsed().as_secs_f64());
+                if ran.executions != all {
+                    return Err(format!("{program}, {strategy}: {} executions", ran.executions));
+                }
+                if ran.busy < least.busy {
+                    least = ran;
+                }
+            }
+            rows.push((name.clone(), least, clock));
+        }
+        // The way with the fewest units is what each unit more is compared with.
+        let few = rows.iter().map(|(_, ran, _)| (ran.units, ran.busy)).min_by_key(|few| few.0);
+        let (fewest, base) = few.unwrap_or((0, 0.0));
+        for (name, ran, clock) in rows {
+            #[expect(clippy::cast_precision_loss, reason = "counts are small")]
+            let more = ran.units.saturating_sub(fewest) as f64;
+            let each = if more > 0.0 {
+                format!("{:.0}", 1e6 * (ran.busy - base) / more)
+            } else {
+                "–".to_owned()
+            };
+            table.rows.push(vec![
+                program.to_owned(),
+                format!("`{strategy}`"),
+                name,
+                grouped(ran.units),
+                format!("{:.2}", ran.busy),
+                each,
+                format!("{clock:.2}"),
+                format!("{:.1} %", 100.0 * (1.0 - ran.busy / (2.0 * clock)).max(0.0)),
+            ]);
+        }
+    }
+    table.notes.push(
+        "The least of the runs, of driver and hosts together; *idle*: what of two processors' time by the clock was not used, the start of \
+         the driver included, so it means something only on a machine that does nothing else. *µs for each unit*: the processor time beyond \
+         that of the way with the fewest units, for each unit more. The defaults are 200,000 executions and 1 s."
             .to_owned(),
     );
     Ok(table)

@@ -7,7 +7,9 @@
 //!
 //! Costs are those that `crates/raddle-fleet/examples/costs.rs` measured, see [`Costs`]. Subtrees are those of
 //! `raddle_fleet::synthetic`: two to five children whose sizes are as the cubes of random numbers, so that one child often
-//! has most of its parent's leaves. They are not drawn from a real search.
+//! has most of its parent's leaves; and, in tables of their own, drawn from real searches (`subtrees.rs`).
+
+mod subtrees;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -20,6 +22,7 @@ use raddle_fleet::{
     QueuedUnit, UnitKey,
 };
 
+use self::subtrees::Subtrees;
 use crate::numbers::grouped;
 use crate::part::Part;
 use crate::plot::{Plot, Scale, Series, Style};
@@ -58,6 +61,8 @@ struct Search {
 const TUNED: u64 = 17;
 /// Others, at a thousand workers.
 const OTHERS: [u64; 5] = [1, 2, 3, 4, 5];
+/// The trees of each point: the one that was chosen on, and two on which nothing was.
+const REPEATED: [u64; 3] = [TUNED, 1, 2];
 /// Both ten hours of one processor.
 const SEARCHES: [Search; 2] = [
     Search { name: "10 µs an execution", leaves: 3_600_000_000, execution: 10_000, seed: TUNED },
@@ -82,6 +87,10 @@ struct Ran {
     server: u64,
     /// Nanoseconds of the coordinator.
     folding: u64,
+    /// Nanoseconds from the moment when the first worker has nothing more to do until the last one has not.
+    tail: u64,
+    /// Nanoseconds of a unit, from its lease to its record: the median, the one that 1 in 100 is longer than, the longest.
+    unit: [u64; 3],
 }
 
 /// What happens to a worker at some moment.
@@ -93,8 +102,27 @@ enum Event {
     Completes,
 }
 
-struct Fleet {
+/// How a node is shared among its children.
+#[derive(Clone, Copy, Debug)]
+enum Shape<'a> {
+    /// As the cubes of random numbers.
+    Cubes,
+    /// As in real searches.
+    Real(&'a Subtrees),
+}
+
+impl Shape<'_> {
+    fn children(self, node: Node) -> Vec<Node> {
+        match self {
+            Self::Cubes => node.children(),
+            Self::Real(subtrees) => subtrees.children(node),
+        }
+    }
+}
+
+struct Fleet<'a> {
     search: Search,
+    shape: Shape<'a>,
     costs: Costs,
     pace: Pace,
     queue: MemoryQueue,
@@ -107,11 +135,13 @@ struct Fleet {
     /// When the server has done all that has come to it.
     free: u64,
     folded: u64,
+    /// What each unit took.
+    took: Vec<u64>,
     ran: Ran,
 }
 
 /// Runs so many leaves of the nodes, the last first. How many there were.
-fn walk(nodes: &mut Vec<Node>, most: u64) -> u64 {
+fn walk(shape: Shape<'_>, nodes: &mut Vec<Node>, most: u64) -> u64 {
     let mut left = most;
     while let Some(node) = nodes.pop() {
         if node.leaves <= left {
@@ -120,7 +150,7 @@ fn walk(nodes: &mut Vec<Node>, most: u64) -> u64 {
             nodes.push(node);
             break;
         } else {
-            nodes.extend(node.children());
+            nodes.extend(shape.children(node));
         }
     }
     most - left
@@ -142,13 +172,14 @@ fn cut(nodes: &[Node], parts: usize) -> Vec<Vec<u8>> {
     alone.iter().map(|node| unit(&[*node])).chain(rest).collect()
 }
 
-impl Fleet {
-    fn new(search: Search, costs: Costs, pace: Pace, workers: u64) -> Self {
+impl<'a> Fleet<'a> {
+    fn new(search: Search, shape: Shape<'a>, costs: Costs, pace: Pace, workers: u64) -> Self {
         let clock = ManualClock::default();
         let queue = MemoryQueue::new(Arc::new(clock.clone()));
         let events = (0..workers).map(|worker| Reverse((costs.network / 2, worker, Event::Asks)));
         Self {
             search,
+            shape,
             costs,
             pace,
             queue,
@@ -158,6 +189,7 @@ impl Fleet {
             parked: VecDeque::new(),
             free: 0,
             folded: 0,
+            took: Vec::new(),
             ran: Ran::default(),
         }
     }
@@ -181,12 +213,13 @@ impl Fleet {
         let mut nodes = nodes(&lease.unit.bytes);
         let slice_ns = u64::try_from(slice.time.as_nanos()).unwrap_or(u64::MAX);
         let most = (slice_ns / self.search.execution).max(1).min(slice.executions);
-        let leaves = walk(&mut nodes, most);
+        let leaves = walk(self.shape, &mut nodes, most);
         let leftovers = cut(&nodes, slice.parts as usize);
         let result = leaves.to_le_bytes().to_vec();
         let completion = Completion { result, leftovers };
         let done =
             served + 2 * self.costs.network + self.costs.begin + leaves * self.search.execution;
+        self.took.push(done.saturating_sub(now));
         self.running[usize::try_from(worker).expect("few")] = Some((lease, completion));
         self.events.push(Reverse((done, worker, Event::Completes)));
         true
@@ -252,6 +285,11 @@ impl Fleet {
         self.ran.idle +=
             self.parked.iter().map(|(since, _)| end.saturating_sub(*since)).sum::<u64>();
         self.ran.time = coordinated.max(end);
+        let first = self.parked.iter().map(|(since, _)| *since).min();
+        self.ran.tail = end.saturating_sub(first.unwrap_or(end));
+        self.took.sort_unstable();
+        let at = |share: usize| self.took.get((self.took.len() - 1) * share / 100).copied();
+        self.ran.unit = [50, 99, 100].map(|share| at(share).unwrap_or(0));
         self.ran
     }
 }
@@ -263,64 +301,129 @@ fn efficiency(search: Search, workers: u64, ran: &Ran) -> f64 {
     ideal / ran.time as f64
 }
 
-/// Simulates all fleets.
+/// Fleets of one size on several trees.
+struct Repeated {
+    /// What they did on the first tree.
+    first: Ran,
+    /// The mean of their efficiencies, and the standard deviation.
+    efficiency: f64,
+    deviation: f64,
+}
+
+/// Simulates a fleet on several trees.
+#[expect(clippy::cast_precision_loss, reason = "a share has few digits")]
+fn repeated(
+    (search, shape): (Search, Shape<'_>),
+    (costs, pace): (Costs, Pace),
+    workers: u64,
+    seeds: &[u64],
+) -> Repeated {
+    let mut all = Vec::new();
+    for &seed in seeds {
+        let search = Search { seed, ..search };
+        let ran = Fleet::new(search, shape, costs, pace, workers).run();
+        all.push((ran, efficiency(search, workers, &ran)));
+    }
+    let n = all.len() as f64;
+    let mean = all.iter().map(|(_, share)| share).sum::<f64>() / n;
+    let variance = all.iter().map(|(_, share)| (share - mean).powi(2)).sum::<f64>() / n;
+    Repeated { first: all[0].0, efficiency: mean, deviation: variance.sqrt() }
+}
+
+fn percent(part: f64) -> String {
+    format!("{:.1} %", 100.0 * part)
+}
+
+/// A table of one search by workers, and its curve.
 #[expect(clippy::cast_precision_loss, reason = "shares and rates have few digits")]
-pub(crate) fn measure(quick: bool, costs: Costs, pace: Pace, say: &dyn Fn(&str)) -> Vec<Part> {
+fn by_workers(
+    quick: bool,
+    (search, shape): (Search, Shape<'_>),
+    (costs, pace): (Costs, Pace),
+    say: &dyn Fn(&str),
+) -> (Table, Vec<(f64, f64)>) {
+    let trees = match shape {
+        Shape::Cubes => "simulated",
+        Shape::Real(_) => "simulated, subtrees drawn from real searches",
+    };
+    let mut table = Table {
+        title: format!("A search of ten hours of one processor, {} ({trees})", search.name),
+        header: [
+            "workers",
+            "time",
+            "efficiency",
+            "±",
+            "units",
+            "messages/s",
+            "server busy",
+            "coordinator busy",
+            "idle",
+            "unit: median",
+            "1 in 100 longer",
+            "longest",
+            "tail",
+        ]
+        .map(str::to_owned)
+        .into(),
+        ..Table::default()
+    };
+    let seeds = if quick { &REPEATED[..1] } else { &REPEATED[..] };
+    let mut points = Vec::new();
+    for workers in WORKERS.into_iter().filter(|workers| !quick || *workers <= 1_000) {
+        say(&format!("{}, {trees}: {workers} workers", search.name));
+        let Repeated { first: ran, efficiency, deviation } =
+            repeated((search, shape), (costs, pace), workers, seeds);
+        let seconds = ran.time as f64 / 1e9;
+        let time = |ns: u64| crate::numbers::duration(ns as f64);
+        let mut row = vec![
+            grouped(workers),
+            time(ran.time),
+            percent(efficiency),
+            percent(deviation),
+            grouped(ran.units),
+            format!("{:.0}", ran.messages as f64 / seconds),
+            percent(ran.server as f64 / ran.time as f64),
+            percent(ran.folding as f64 / ran.time as f64),
+            percent(ran.idle as f64 / (ran.time as f64 * workers as f64)),
+        ];
+        row.extend(ran.unit.map(time));
+        row.push(time(ran.tail));
+        table.rows.push(row);
+        points.push((workers as f64, efficiency * workers as f64));
+        if workers == 1_000 {
+            table.comparisons.push(Comparison {
+                table: "fleet-sim",
+                row: format!("{}, {trees}", search.name),
+                column: "efficiency at 1,000 workers".to_owned(),
+                ours: Some(efficiency),
+                peer: None,
+                ratio: None,
+            });
+        }
+    }
+    (table, points)
+}
+
+/// Simulates all fleets.
+///
+/// # Errors
+/// If a real search from which subtrees are drawn cannot be run.
+pub(crate) fn measure(
+    quick: bool,
+    costs: Costs,
+    pace: Pace,
+    say: &dyn Fn(&str),
+) -> Result<Vec<Part>, String> {
+    let real = Subtrees::of_real_searches(say)?;
     let mut parts = Vec::new();
     let mut series = Vec::new();
-    for search in SEARCHES {
-        let mut table = Table {
-            title: format!("A search of ten hours of one processor, {} (simulated)", search.name),
-            header: [
-                "workers",
-                "time",
-                "efficiency",
-                "units",
-                "messages/s",
-                "server busy",
-                "coordinator busy",
-                "idle",
-            ]
-            .map(str::to_owned)
-            .into(),
-            ..Table::default()
-        };
-        let mut points = Vec::new();
-        for workers in WORKERS.into_iter().filter(|workers| !quick || *workers <= 1_000) {
-            say(&format!("{}: {workers} workers", search.name));
-            let ran = Fleet::new(search, costs, pace, workers).run();
-            let share = efficiency(search, workers, &ran);
-            let seconds = ran.time as f64 / 1e9;
-            let percent = |part: f64| format!("{:.1} %", 100.0 * part);
-            let of_all = ran.time as f64 * workers as f64;
-            table.rows.push(vec![
-                grouped(workers),
-                crate::numbers::duration(ran.time as f64),
-                percent(share),
-                grouped(ran.units),
-                format!("{:.0}", ran.messages as f64 / seconds),
-                percent(ran.server as f64 / ran.time as f64),
-                percent(ran.folding as f64 / ran.time as f64),
-                percent(ran.idle as f64 / of_all),
-            ]);
-            points.push((workers as f64, share * workers as f64));
-            if workers == 1_000 {
-                table.comparisons.push(Comparison {
-                    table: "fleet-sim",
-                    row: search.name.to_owned(),
-                    column: "efficiency at 1,000 workers".to_owned(),
-                    ours: Some(share),
-                    peer: None,
-                    ratio: None,
-                });
-            }
+    for (shape, name) in [(Shape::Cubes, "simulated"), (Shape::Real(&real), "real subtrees")] {
+        for search in SEARCHES {
+            let (table, points) = by_workers(quick, (search, shape), (costs, pace), say);
+            let name = format!("{name}, {}", search.name);
+            series.push(Series { name, points, style: Style::Marks });
+            parts.push(Part::from(table));
         }
-        series.push(Series {
-            name: format!("simulated, {}", search.name),
-            points,
-            style: Style::Marks,
-        });
-        parts.push(Part::from(table));
     }
     parts.push(Part::from(others(costs, pace, say)));
     let most = if quick { 1_000.0 } else { 10_000.0 };
@@ -344,9 +447,9 @@ pub(crate) fn measure(quick: bool, costs: Costs, pace: Pace, say: &dyn Fn(&str))
     };
     if let Some(last) = parts.last_mut() {
         last.plots.push(("scaling".to_owned(), plot));
-        last.table.notes = notes(costs);
+        last.table.notes = notes(costs, &real);
     }
-    parts
+    Ok(parts)
 }
 
 /// A thousand workers on trees on which nothing was chosen.
@@ -360,36 +463,49 @@ fn others(costs: Costs, pace: Pace, say: &dyn Fn(&str)) -> Table {
         for seed in OTHERS {
             say(&format!("{}, seed {seed}", search.name));
             let search = Search { seed, ..search };
-            let ran = Fleet::new(search, costs, pace, 1_000).run();
-            let share = format!("{:.1} %", 100.0 * efficiency(search, 1_000, &ran));
+            let ran = Fleet::new(search, Shape::Cubes, costs, pace, 1_000).run();
+            let share = percent(efficiency(search, 1_000, &ran));
             table.rows.push(vec![search.name.to_owned(), seed.to_string(), share]);
         }
     }
     table
 }
 
-fn notes(costs: Costs) -> Vec<String> {
+fn notes(costs: Costs, real: &Subtrees) -> Vec<String> {
     let us = |ns: u64| format!("{} µs", grouped(ns / 1_000));
+    let source =
+        |given: u64, usual: u64, how: &'static str| if given == usual { how } else { "as given" };
     vec![
         format!(
-            "Costs: {} a message at the server (its CPU time, measured), {} to a worker and back (assumed), {} to read and fold a \
-             record (measured, unoptimised build), {} to begin a unit (assumed).",
+            "Costs: {} a message at the server ({}), {} to a worker and back ({}), {} to read and fold a record ({}), {} to begin \
+             a unit ({}).",
             us(costs.message),
+            source(costs.message, COSTS.message, "its CPU time, measured"),
             us(costs.network),
+            source(costs.network, COSTS.network, "assumed"),
             us(costs.fold),
-            us(costs.begin)
+            source(costs.fold, COSTS.fold, "measured, unoptimised build"),
+            us(costs.begin),
+            source(costs.begin, COSTS.begin, "assumed"),
         ),
-        "Simulated: time. Real: queue, coordinator, pace. Sizes of subtrees are a distribution (cubes of random numbers), not \
-         those of a real search; workers neither die nor differ in speed."
-            .to_owned(),
-        "Time ends when the coordinator has folded the last record.".to_owned(),
         format!(
-            "The default pace was chosen on the tree of seed {TUNED}, which the first two tables show, among nine settings at 1,000 \
-             workers (53 % to 90 %); the third table has other trees."
+            "Simulated: time. Real: queue, coordinator, pace. Sizes of subtrees are as the cubes of random numbers, or drawn \
+             from real searches: {}. Workers neither die nor differ in speed.",
+            real.about.join(", ")
         ),
-        "It stops scaling between 1,000 and 2,000 workers: at 10 hours of work they are done in half a minute, units run short, \
-         slices become short, and the one server has as many messages as it can do. Whether longer searches scale further was not \
-         simulated."
+        format!(
+            "Efficiency is the mean over {} trees, ± the standard deviation; all else is of the tree of seed {TUNED}.",
+            REPEATED.len()
+        ),
+        "Units: from their lease to their record. Tail: from the moment when the first worker has nothing more to do to the last \
+         record. Time ends when the coordinator has folded that."
+            .to_owned(),
+        format!(
+            "The default pace was chosen on the tree of seed {TUNED} with cubes, among nine settings at 1,000 workers (53 % to 90 \
+             %); the last table has other trees."
+        ),
+        "Where it stops scaling, units run short, slices become short, and the one server has as many messages as it can do. \
+         Whether longer searches scale further was not simulated."
             .to_owned(),
     ]
 }
@@ -404,18 +520,25 @@ mod tests {
     #[test]
     fn every_leaf_is_run_once_by_any_number_of_workers() {
         for workers in [1, 7, 100] {
-            let ran = Fleet::new(SMALL, COSTS, Pace::default(), workers).run();
+            let ran = Fleet::new(SMALL, Shape::Cubes, COSTS, Pace::default(), workers).run();
             let share = efficiency(SMALL, workers, &ran);
             assert!(share > 0.0 && share <= 1.0, "{workers}: {share}");
         }
     }
 
     #[test]
+    fn units_have_a_median_and_the_longest_is_no_shorter_than_it() {
+        let ran = Fleet::new(SMALL, Shape::Cubes, COSTS, Pace::default(), 100).run();
+        assert!(ran.unit.is_sorted() && ran.unit[0] > 0, "{:?}", ran.unit);
+        assert!(ran.tail > 0 && ran.tail <= ran.time, "{} {}", ran.tail, ran.time);
+    }
+
+    #[test]
     fn walking_takes_as_many_leaves_as_it_may() {
         let mut stack = vec![Node { leaves: 1_000, seed: 3 }];
-        assert_eq!(walk(&mut stack, 300), 300);
+        assert_eq!(walk(Shape::Cubes, &mut stack, 300), 300);
         assert_eq!(stack.iter().map(|node| node.leaves).sum::<u64>(), 700);
-        assert_eq!(walk(&mut stack, 5_000), 700);
+        assert_eq!(walk(Shape::Cubes, &mut stack, 5_000), 700);
         assert!(stack.is_empty());
     }
 }

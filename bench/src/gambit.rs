@@ -14,6 +14,7 @@ mod curve;
 mod large;
 mod memory;
 mod methods;
+mod portfolios;
 mod runs;
 mod shown;
 mod table2;
@@ -29,6 +30,8 @@ use runs::{Effort, Size};
 pub(crate) enum What {
     /// Executions and time to each bug, and what portfolio they suggest
     Table2,
+    /// Lists of strategies as one portfolio, with small and with large arguments
+    Portfolios,
     /// Bugs found over executions
     Curve,
     /// The correct versions: what is covered of them
@@ -93,6 +96,10 @@ pub(crate) fn measure(asked: Asked, progress: &dyn Fn(&str)) -> Vec<Part> {
         if wants(What::Curve) {
             parts.push(curve::curve(&all));
         }
+    }
+    // Not among all of these: with large arguments it takes as long as the rest.
+    if asked.what == What::Portfolios {
+        parts.push(portfolios::table(asked.effort(), progress).into());
     }
     if wants(What::Correct) && !asked.large {
         parts.push(correct::table(asked.effort(), progress).into());

@@ -29,6 +29,9 @@ fn memory_gib(meminfo: &str) -> Option<f64> {
     Some(kib as f64 / f64::from(1 << 20))
 }
 
+/// The profile of cargo's with which everything is built that is compared.
+pub(crate) const PROFILE: &str = "compare";
+
 /// What `cargo run` is told to build this program as it is built: the directory that it is in is named after its profile.
 pub(crate) fn profile() -> String {
     let exe = std::env::current_exe().unwrap_or_default();

@@ -255,6 +255,15 @@ struct FleetSim {
     /// What a message costs the server, in microseconds, if it is not what was measured
     #[arg(long, value_name = "MICROSECONDS")]
     message: Option<u64>,
+    /// From a worker to the server and back, in microseconds
+    #[arg(long, value_name = "MICROSECONDS")]
+    network: Option<u64>,
+    /// What it takes to fold a record, in microseconds
+    #[arg(long, value_name = "MICROSECONDS")]
+    fold: Option<u64>,
+    /// What it takes to begin a unit, in microseconds
+    #[arg(long, value_name = "MICROSECONDS")]
+    begin: Option<u64>,
     /// Print one JSON object for each number that is compared
     #[arg(long)]
     json: bool,
@@ -378,8 +387,9 @@ fn eta(asked: &Eta) -> Result<ExitCode, String> {
     };
     let text = format!(
         "# Eta: exploratory testing of actors\n\n\
-         `cargo run --release -p raddle-bench -- eta {what}{quick}{repetitions} --out docs/results`, \
+         `cargo run{} -p raddle-bench -- eta {what}{quick}{repetitions} --out docs/results`, \
          {date}, {}\n\n{}\n\n{}",
+        machine::profile(),
         machine::size(),
         about::about("eta").unwrap_or_default(),
         part::markdown(&parts, "eta")
@@ -393,15 +403,28 @@ fn eta(asked: &Eta) -> Result<ExitCode, String> {
 }
 
 fn fleet_sim(asked: &FleetSim) -> Result<ExitCode, String> {
-    let message = asked.message.map_or(fleet_sim::COSTS.message, |message| message * 1_000);
-    let costs = fleet_sim::Costs { message, ..fleet_sim::COSTS };
-    let parts = fleet_sim::measure(asked.quick, costs, raddle_fleet::Pace::default(), &say);
+    let usual = fleet_sim::COSTS;
+    let or = |given: Option<u64>, usual: u64| given.map_or(usual, |given| given * 1_000);
+    let costs = fleet_sim::Costs {
+        message: or(asked.message, usual.message),
+        network: or(asked.network, usual.network),
+        fold: or(asked.fold, usual.fold),
+        begin: or(asked.begin, usual.begin),
+    };
+    let parts = fleet_sim::measure(asked.quick, costs, raddle_fleet::Pace::default(), &say)?;
     let date = asked.date.clone().unwrap_or_else(machine::today);
     let quick = if asked.quick { " --quick" } else { "" };
-    let message = asked.message.map_or(String::new(), |message| format!(" --message {message}"));
+    let given = [
+        ("message", asked.message),
+        ("network", asked.network),
+        ("fold", asked.fold),
+        ("begin", asked.begin),
+    ];
+    let flag = |(name, given): (&str, Option<u64>)| given.map(|given| format!(" --{name} {given}"));
+    let given: String = given.into_iter().filter_map(flag).collect();
     let text = format!(
         "# Fleets of 1 to 10,000 workers, simulated\n\n\
-         `cargo run{} -p raddle-bench -- fleet-sim{quick}{message} --out docs/results`, {date}\n\n{}\n\n{}",
+         `cargo run{} -p raddle-bench -- fleet-sim{quick}{given} --out docs/results`, {date}\n\n{}\n\n{}",
         machine::profile(),
         about::about("fleet-sim").unwrap_or_default(),
         part::markdown(&parts, "fleet-sim")
@@ -420,7 +443,8 @@ fn hapset(asked: &Hapset) -> Result<ExitCode, String> {
     let quick = if asked.quick { " --quick" } else { "" };
     let text = format!(
         "# HaPSet: coverage-guided search of threads\n\n\
-         `cargo run --release -p raddle-bench -- hapset {what}{quick} --out docs/results`, {date}, {}\n\n{}\n\n{}",
+         `cargo run{} -p raddle-bench -- hapset {what}{quick} --out docs/results`, {date}, {}\n\n{}\n\n{}",
+        machine::profile(),
         machine::size(),
         about::about("hapset").unwrap_or_default(),
         part::markdown(&parts, "hapset")
@@ -454,7 +478,8 @@ fn gambit(asked: &Gambit) -> Result<ExitCode, String> {
     let date = asked.date.clone().unwrap_or_else(machine::today);
     let text = format!(
         "# GAMBIT: best-first search on unit tests of libraries\n\n\
-         `cargo run --release -p raddle-bench -- gambit {} --out docs/results`, {date}, {}\n\n{}\n\n{}",
+         `cargo run{} -p raddle-bench -- gambit {} --out docs/results`, {date}, {}\n\n{}\n\n{}",
+        machine::profile(),
         words.join(" "),
         machine::size(),
         about::about(&name).unwrap_or_default(),
@@ -587,6 +612,7 @@ fn fleet(output: &Output) -> Result<ExitCode, String> {
         fleet::scaling(quick, &say)?,
         fleet::redundancy(quick, &say)?,
         fleet::checkpoints(quick, &say)?,
+        fleet::units(quick, &say)?,
     ];
     let title = "Hosts that share one search";
     finish(&render(output, "fleet", title, &tables), &tables)

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 use peer::{Measurement, Mode, Program, Reduction};
 use serde::de::DeserializeOwned;
 
+use crate::machine::PROFILE;
+
 /// A run is sized to take less than a second, or has a cap far below: a peer that takes this long
 /// hangs.
 const DEADLINE: Duration = Duration::from_mins(2);
@@ -150,16 +152,17 @@ pub(crate) struct Peers {
 }
 
 impl Peers {
-    /// Builds peers in release, each alone, so that no tool's features change another's.
+    /// Builds peers, each alone, so that no tool's features change another's.
     pub(crate) fn build(tools: &[Tool]) -> Result<Self, PeerError> {
-        if cfg!(debug_assertions) {
-            return Err(PeerError(
-                "a debug build measures nothing of use: run with `cargo run --release`".to_owned(),
-            ));
-        }
         let this = env::current_exe()
             .map_err(|error| PeerError(format!("could not find its own executable: {error}")))?;
         let directory = this.parent().map(PathBuf::from).unwrap_or_default();
+        // Peers are looked for beside this binary, and are to be built as it is.
+        if directory.file_name().is_none_or(|profile| profile != PROFILE) {
+            return Err(PeerError(format!(
+                "comparisons are of builds with the profile `{PROFILE}`: run with `cargo run --profile {PROFILE}`"
+            )));
+        }
         let target = directory.parent().map(PathBuf::from).unwrap_or_default();
         for tool in tools {
             let manifest =
@@ -170,7 +173,16 @@ impl Peers {
                 command.env("RUSTUP_TOOLCHAIN", toolchain);
             }
             let status = command
-                .args(["build", "--quiet", "--release", "--package", package, "--bin", binary])
+                .args([
+                    "build",
+                    "--quiet",
+                    "--profile",
+                    PROFILE,
+                    "--package",
+                    package,
+                    "--bin",
+                    binary,
+                ])
                 .arg("--manifest-path")
                 .arg(&manifest)
                 .arg("--target-dir")
@@ -182,7 +194,7 @@ impl Peers {
                 Err(error) => error.to_string(),
             };
             return Err(PeerError(format!(
-                "could not build {binary} ({failed}): make `cargo build --release --bin {binary} \
+                "could not build {binary} ({failed}): make `cargo build --profile {PROFILE} --bin {binary} \
                  --manifest-path {}` pass, then run again",
                 manifest.display()
             )));
@@ -247,7 +259,7 @@ impl Peers {
         }
         let mut child = command.spawn().map_err(|error| {
             PeerError(format!(
-                "could not start {} ({error}): build it with `cargo build --release -p {} --bin {}`",
+                "could not start {} ({error}): build it with `cargo build --profile {PROFILE} -p {} --bin {}`",
                 binary.display(),
                 tool.package(),
                 tool.binary()
@@ -312,7 +324,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "could not start /nowhere/peer-loom (No such file or directory (os error 2)): build it \
-             with `cargo build --release -p peer-loom --bin peer-loom`"
+             with `cargo build --profile compare -p peer-loom --bin peer-loom`"
         );
     }
 

@@ -41,10 +41,12 @@ fn own(peers: &Peers, rounds: usize, progress: &impl Fn(&str)) -> Table {
         "bfs",
         "bfs, 2 threads",
         "÷",
+        "2 processes, ÷",
         "strata(rr)",
         "÷",
         "strata(rr), 2 threads",
         "÷",
+        "2 processes, ÷",
         "strata(rtc)",
         "÷",
         "strata(rr, exact)",
@@ -60,11 +62,14 @@ fn own(peers: &Peers, rounds: usize, progress: &impl Fn(&str)) -> Table {
             "All searches of a row take turns, round after round. CPU time is that of all threads together: if two \
              threads do not hinder each other, each visits as many states per CPU second as one alone. ÷ after a \
              search on two threads is by the same search on one thread; ÷ after the others is by bfs.",
+            "2 processes: two searches on one thread each, side by side in two processes, by one alone. They share nothing but \
+             the machine: what two threads have cannot be expected to be more.",
             "strata(rr), strata(rtc): stratified exhaustive search (Desai, Qadeer and Seshia, FSE 2015): the states that \
              need few delays of a round-robin or a run-to-completion explorer come first. What has been seen is states \
              of the program, as in bfs, and at the end all searches have visited the same ones.",
             "strata(rr, exact): what has been seen is pairs of a state of the program and one of the explorer. There are \
-             more of those than states: the column has pairs per CPU second.",
+             more of those than states: the column has pairs per CPU second. One that is marked as stopped had 1 GiB and \
+             was over it after so many pairs.",
             "bytes per state: of the table of what has been seen, all in, at the end of strata(rr). States that are yet to be \
              gone on from come on top.",
         ]
@@ -77,7 +82,7 @@ fn own(peers: &Peers, rounds: usize, progress: &impl Fn(&str)) -> Table {
             let row = format!("{} {}", word(subject), word(&network));
             progress(&format!("measuring {row}, raddle's own searches"));
             let measured: Result<Vec<_>, _> =
-                own_rounds(peers, *subject, network, rounds).into_iter().collect();
+                (0..rounds).map(|_| OwnRound::measure(peers, *subject, network)).collect();
             match measured {
                 Ok(measured) => add_own(&mut table, &row, &measured),
                 Err(error) => table.failures.push(error.to_string()),
@@ -87,25 +92,40 @@ fn own(peers: &Peers, rounds: usize, progress: &impl Fn(&str)) -> Table {
     table
 }
 
-/// By round, the measurements of [`OWN`].
-fn own_rounds(
-    peers: &Peers,
-    subject: Subject,
-    network: Network,
-    rounds: usize,
-) -> Vec<Result<Vec<StatesMeasurement>, PeerError>> {
-    let one = |frontier: &Frontier| {
-        let arguments = [word(&subject), word(&network), word(frontier)];
-        peers.line(Tool::RaddleStates, &arguments.join(" "), &arguments)
-    };
-    (0..rounds).map(|_| OWN.iter().map(one).collect()).collect()
+/// What one round measures of raddle's own searches.
+struct OwnRound {
+    /// By the order of [`OWN`].
+    alone: Vec<StatesMeasurement>,
+    /// Of each of [`BESIDE`], two at the same time.
+    beside: Vec<[StatesMeasurement; 2]>,
+}
+
+/// What is measured side by side in two processes.
+const BESIDE: [Frontier; 2] = [Frontier::Bfs, Frontier::Strata];
+
+impl OwnRound {
+    fn measure(peers: &Peers, subject: Subject, network: Network) -> Result<Self, PeerError> {
+        let one = |frontier: &Frontier| {
+            let arguments = [word(&subject), word(&network), word(frontier)];
+            peers.line(Tool::RaddleStates, &arguments.join(" "), &arguments)
+        };
+        let two = |frontier: &Frontier| {
+            std::thread::scope(|scope| {
+                let other = scope.spawn(|| one(frontier));
+                let this = one(frontier)?;
+                Ok::<_, PeerError>([this, other.join().expect("it does not panic")?])
+            })
+        };
+        let alone = OWN.iter().map(one).collect::<Result<_, PeerError>>()?;
+        Ok(Self { alone, beside: BESIDE.iter().map(two).collect::<Result<_, PeerError>>()? })
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "all are far below 2^52")]
-fn add_own(table: &mut Table, row: &str, rounds: &[Vec<StatesMeasurement>]) {
-    let first = &rounds[0][0];
+fn add_own(table: &mut Table, row: &str, rounds: &[OwnRound]) {
+    let first = &rounds[0].alone[0];
     let counts_pairs = |one: &&StatesMeasurement| one.frontier == Frontier::StrataExact;
-    let mut others = rounds.iter().flatten().filter(|one| !counts_pairs(one));
+    let mut others = rounds.iter().flat_map(|round| &round.alone).filter(|one| !counts_pairs(one));
     if let Some(other) = others.find(|one| one.unique != first.unique) {
         table.failures.push(format!(
             "{row}: one search visited {} states and another {}",
@@ -113,25 +133,35 @@ fn add_own(table: &mut Table, row: &str, rounds: &[Vec<StatesMeasurement>]) {
         ));
     }
     let speed = |nth: usize| {
-        let all: Vec<_> = rounds.iter().map(|round| round[nth].clone()).collect();
+        let all: Vec<_> = rounds.iter().map(|round| round.alone[nth].clone()).collect();
+        median(speeds(&all))
+    };
+    let beside = |nth: usize| {
+        let all: Vec<_> = rounds.iter().flat_map(|round| round.beside[nth].clone()).collect();
         median(speeds(&all))
     };
     let [bfs, bfs_two, strata, strata_two, rtc, exact] = [0, 1, 2, 3, 4, 5].map(speed);
-    let bytes = rounds[0][2].seen_bytes.unwrap_or(0) as f64 / first.unique as f64;
+    let bytes = rounds[0].alone[2].seen_bytes.unwrap_or(0) as f64 / first.unique as f64;
     let ratio = |ours: f64, by: f64| shown(Some(ours / by), 2);
+    let pairs = &rounds[0].alone[5];
+    let stopped = pairs.stopped.as_ref().map(|limit| {
+        format!("{}, stopped ({limit}) after {}", number(Some(exact)), grouped(pairs.unique))
+    });
     table.rows.push(vec![
         row.to_owned(),
         grouped(first.unique),
         number(Some(bfs)),
         number(Some(bfs_two)),
         ratio(bfs_two, bfs),
+        ratio(beside(0), bfs),
         number(Some(strata)),
         ratio(strata, bfs),
         number(Some(strata_two)),
         ratio(strata_two, strata),
+        ratio(beside(1), strata),
         number(Some(rtc)),
         ratio(rtc, bfs),
-        number(Some(exact)),
+        stopped.unwrap_or_else(|| number(Some(exact))),
         ratio(exact, bfs),
         shown(Some(bytes), 1),
     ]);
@@ -277,6 +307,7 @@ mod tests {
             unique,
             states: 30,
             seen_bytes: None,
+            stopped: None,
             cpu_ns,
         }
     }

@@ -6,7 +6,7 @@ use std::hint::black_box;
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle::thread;
 
-/// Work of the test's own, without a step: about a nanosecond for each time round.
+/// Work of the test's own, without a step: about 3.4 ns for each time round.
 fn work(times: u64) {
     let mut hash = 1_u64;
     for round in 0..times {
@@ -32,13 +32,13 @@ fn add(threads: u32, times: u32, rounds: u64) {
 /// 12! / 3!^4 orders.
 #[raddle::test]
 fn short() {
-    add(4, 3, 7_000);
+    add(4, 3, 2_350);
 }
 
 /// 14! / 7!^2 orders.
 #[raddle::test]
 fn long() {
-    add(2, 7, 1_000_000);
+    add(2, 7, 294_000);
 }
 
 /// 12! / 4!^3 = 34,650 orders: to see what cutting adds.

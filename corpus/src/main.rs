@@ -230,7 +230,7 @@ fn threads(out: &mut impl Write, asked: &Threads) -> Result<u8, Error> {
     writeln!(out, "# Protocols on threads\n")?;
     writeln!(
         out,
-        "`cargo run --release -p raddle-corpus -- threads --time {time} --threads {on}`\n"
+        "`cargo run --profile compare -p raddle-corpus -- threads --time {time} --threads {on}`\n"
     )?;
     writeln!(out, "{ON_THREADS}\n")?;
     writeln!(out, "| protocol | histories | what came of it |\n|---|---:|---|")?;
@@ -290,6 +290,9 @@ fn run_one(out: &mut impl Write, asked: &Run) -> Result<u8, Error> {
     writeln!(out, "elapsed     {} ms", told.elapsed_ms)?;
     if let Some(schedule) = &told.schedule {
         writeln!(out, "schedule    {schedule}")?;
+    }
+    for note in &told.notes {
+        writeln!(out, "note        {note}")?;
     }
     Ok(code(told.as_expected))
 }

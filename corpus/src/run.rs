@@ -133,6 +133,8 @@ pub struct Told {
     pub schedule: Option<String>,
     /// Wall time.
     pub elapsed_ms: u64,
+    /// What else the search has to say.
+    pub notes: Vec<String>,
 }
 
 impl Told {
@@ -165,6 +167,7 @@ impl Told {
             failed_at: failure.map(|failure| failure.execution),
             schedule: failure.map(|failure| failure.schedule.to_string()),
             elapsed_ms: report.elapsed_ms,
+            notes: report.notes.iter().map(raddle_report::sentence).collect(),
         }
     }
 }

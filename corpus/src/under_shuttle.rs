@@ -12,6 +12,12 @@
 
 extern crate self as raddle;
 
+/// Names of methods are for strategies of raddle.
+#[macro_export]
+macro_rules! method {
+    ($name:literal) => {};
+}
+
 mod applications;
 mod bugs;
 mod case;

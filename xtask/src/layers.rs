@@ -41,6 +41,7 @@ pub const RULES: &[Rule] = &[
                 "renewed",
                 "rng",
                 "seen",
+                "stopwatch",
                 "store",
                 "tape",
             ],
@@ -55,7 +56,7 @@ pub const RULES: &[Rule] = &[
             &["locks", "recorder", "script"],
             // One execution.
             &["execution"],
-            &["act", "cell", "host", "overflow", "panic_hook", "scope"],
+            &["act", "cell", "faults", "host", "overflow", "panic_hook", "scope"],
             // Many of them, and what frontends call.
             &["error", "observer"],
             &["rt", "search"],
@@ -79,6 +80,7 @@ pub const RULES: &[Rule] = &[
             &["custom", "error", "progress", "tree"],
             &["config"],
             // What is run, where its files lie, what is written meanwhile, and the thread that keeps the time for it.
+            &["stopwatch"],
             &["files", "job", "summary", "terminal"],
             &["checkpoint", "spill", "supervisor"],
             // One search.

@@ -484,7 +484,7 @@ impl Run<'_> {
 
     fn measuring(&self, page: Page) -> Result<Command, String> {
         let mut command = plain(Path::new(env!("CARGO")));
-        command.args(["run", "--locked", "--release", "-p"]).current_dir(self.root);
+        command.args(["run", "--locked", "--profile", "compare", "-p"]).current_dir(self.root);
         let full = self.wanted.pages == Pages::Full;
         match page.how {
             How::Bench { arguments, quick } => {

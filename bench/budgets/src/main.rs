@@ -10,6 +10,7 @@ mod programs;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use raddle_engine::strategy::Strategy;
 use raddle_engine::{Limits, Setup, Stop, explore};
 
 fn main() -> ExitCode {
@@ -33,8 +34,11 @@ fn search(program: &str, strategy: &str, executions: &str) -> Result<String, Str
     let executions: u64 =
         executions.parse().map_err(|error| format!("{executions} is no number: {error}"))?;
     let body = programs::find(program)?;
-    let mut strategy =
-        raddle_search::build(strategy, 1).map_err(|error| error.to_string())?.strategy;
+    let mut strategy: Box<dyn Strategy> = match strategy {
+        // What workers run for `dpor`: no composition names it.
+        "memoryless" => Box::new(raddle_search::Memoryless::new()),
+        line => raddle_search::build(line, 1).map_err(|error| error.to_string())?.strategy,
+    };
     let limits = Limits { executions, steps: u64::MAX, idle: u64::MAX, ..Limits::default() };
     let setup = Setup { limits, ..Setup::default() };
     let explored = explore(&mut *strategy, &setup, &mut |_| Stop::No, &mut |_| {}, &body)

@@ -26,13 +26,14 @@ pub(crate) fn find(name: &str) -> Result<Body, String> {
         ("own", &[threads, accesses]) => Box::new(move || own(threads, accesses)),
         ("pairs", &[threads, pairs]) => Box::new(move || self::pairs(threads, pairs)),
         ("contended", &[threads, sections]) => Box::new(move || contended(threads, sections)),
+        ("adders", &[threads, sums]) => Box::new(move || adders(threads, sums)),
         ("readers", &[readers]) => Box::new(move || self::readers(readers)),
         ("lastzero", &[writers]) => Box::new(move || last_zero(writers)),
         ("filesystem", &[processes]) => Box::new(move || file_system(processes)),
         _ => {
             return Err(format!(
                 "no program `{name}`: there are tiny, locks, channel, condvar, empty-N, readers-N, lastzero-N, \
-                 filesystem-N, and own, pairs and contended with -NxN"
+                 filesystem-N, and own, pairs, adders and contended with -NxN"
             ));
         }
     })
@@ -105,6 +106,21 @@ fn condvar() {
         thread::spawn(move || (0..3).for_each(|value| producer.put(value))),
         thread::spawn(move || (0..3).for_each(|value| assert_eq!(consumer.take(), value))),
     ]);
+}
+
+/// So many threads add so many times to one variable: all steps conflict, and every interleaving is another trace.
+fn adders(threads: usize, sums: usize) {
+    let sum = Arc::new(AtomicUsize::new(0));
+    let spawn = |_| {
+        let sum = Arc::clone(&sum);
+        thread::spawn(move || {
+            for _ in 0..sums {
+                sum.fetch_add(1, SeqCst);
+            }
+        })
+    };
+    let threads: Vec<_> = (0..threads).map(spawn).collect();
+    join(threads);
 }
 
 /// So many threads that do nothing.

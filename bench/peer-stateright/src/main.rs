@@ -111,5 +111,6 @@ where
         unique: checker.unique_state_count() as u64,
         states: checker.state_count() as u64,
         seen_bytes: None,
+        stopped: None,
     })
 }

@@ -62,6 +62,8 @@ pub struct Counted {
     pub states: u64,
     /// Bytes for what has been seen, if the tool tells.
     pub seen_bytes: Option<u64>,
+    /// Which limit stopped it before it had visited all.
+    pub stopped: Option<&'static str>,
 }
 
 /// The line that a peer which searches states prints.
@@ -83,13 +85,16 @@ pub struct StatesMeasurement {
     pub states: u64,
     /// Bytes for what has been seen at the end of one search, if the tool tells.
     pub seen_bytes: Option<u64>,
+    /// Which limit stopped it before it had visited all.
+    #[serde(default)]
+    pub stopped: Option<String>,
     /// CPU time of all searches in nanoseconds.
     pub cpu_ns: u64,
 }
 
 /// A tool that searches states.
 pub trait StateSearch {
-    /// Searches all states of a protocol, from nothing. It must find it safe, and its goal reached.
+    /// Searches all states of a protocol, from nothing, unless a limit stops it. It must find it safe, and its goal reached.
     ///
     /// # Errors
     /// If it does not.
@@ -152,6 +157,7 @@ fn print(tool: &str, arguments: &Arguments, search: &impl StateSearch) -> Result
         unique: counted.unique,
         states: counted.states,
         seen_bytes: counted.seen_bytes,
+        stopped: counted.stopped.map(str::to_owned),
         cpu_ns,
     };
     let line = serde_json::to_string(&line).map_err(|error| error.to_string())?;

@@ -1,6 +1,6 @@
 //! One search of a corpus program, with or without learning, for a counter of instructions around it.
 //!
-//! `hapset-cost <what> <program> <executions>`, where `what` is `dpor`, `dpor-filtered`, `random` or
+//! `hapset-cost <what> <program> <executions>`, where `what` is `dpor`, `dpor-filtered`, `dpor-calls`, `random` or
 //! `random-watched`. The filter leaves nothing out, so both searches of a pair run the same executions.
 
 use std::process::ExitCode;

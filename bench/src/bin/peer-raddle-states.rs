@@ -89,6 +89,9 @@ fn run_to_completion() -> Explorer {
     Explorer::new("rtc", raddle_search::explorers::RunToCompletion::default())
 }
 
+/// What a search may hold that keeps pairs of a program's and an explorer's state.
+const EXACT_BYTES: usize = 1 << 30;
+
 struct Raddle;
 
 impl StateSearch for Raddle {
@@ -127,14 +130,18 @@ impl StateSearch for Raddle {
             Frontier::Strata => States::strata(round_robin()),
             Frontier::StrataTwoThreads => States::strata(round_robin()).threads(2),
             Frontier::StrataRtc => States::strata(run_to_completion()),
-            Frontier::StrataExact => States::strata(round_robin()).exact(),
+            Frontier::StrataExact => States::strata(round_robin()).exact().bytes(EXACT_BYTES),
         };
         let searched = model.search(&states).map_err(|why| why.to_string())?;
-        if !searched.is_pass() || searched.stopped != Stopped::Covered {
-            return Err(searched.to_string());
-        }
+        let stopped = match searched.stopped {
+            _ if !searched.is_pass() => return Err(searched.to_string()),
+            Stopped::Covered => None,
+            // There are many more pairs than states.
+            Stopped::Bytes if frontier == Frontier::StrataExact => Some("bytes"),
+            _ => return Err(searched.to_string()),
+        };
         let seen_bytes = Some(searched.seen_bytes as u64);
-        Ok(Counted { unique: searched.unique, states: searched.states, seen_bytes })
+        Ok(Counted { unique: searched.unique, states: searched.states, seen_bytes, stopped })
     }
 }
 

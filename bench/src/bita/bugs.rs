@@ -264,7 +264,7 @@ fn summary_notes(table: &mut Table, all: &Runs) {
         .push(format!("All runs took {} of CPU time.", duration(all.cpu.as_secs_f64() * 1e9)));
     if cfg!(debug_assertions) {
         table.notes.push(
-            "Measured with a build that has debug assertions: searches are some times slower than with `--release`; \
+            "Measured with a build that has debug assertions: searches are some times slower than with `--profile compare`; \
              executions are the same."
                 .to_owned(),
         );

@@ -6,7 +6,8 @@
 //!
 //! What it is compared with: `all best-first(..)` with `dfs` within the same bound, and with a reduction the
 //! same reduction depth first. Priorities that look at races or sleep sets must hear of each new step, which
-//! `dfs` need not.
+//! `dfs` need not. So those are also compared with the same search depth first: what they look at is found out, but no
+//! candidate is preferred (`level` of `one-search`), and as in a search that jumps nothing is taken over from the execution before.
 
 use std::process::{Command, Stdio};
 
@@ -59,14 +60,25 @@ struct Run {
 
 /// Measures all of it; needs valgrind. `progress` hears what is measured next.
 pub(crate) fn measure(quick: bool, progress: impl Fn(&str)) -> Table {
-    let header =
-        ["program", "search", "executions", "steps", "instructions", "depth first", "ratio"];
+    let header = [
+        "program",
+        "search",
+        "executions",
+        "steps",
+        "instructions",
+        "the same depth first, without reuse",
+        "ratio",
+        "depth first as it is",
+        "ratio",
+    ];
     let mut table = Table {
         title: "Instructions for an execution, best first beside depth first".to_owned(),
         header: header.map(str::to_owned).to_vec(),
         notes: vec![
             "Counted by valgrind over the whole search, without its first execution, for each execution. \
-             depth first: `dfs` within the same bound, which runs the same executions; or the same reduction."
+             depth first as it is: `dfs` within the same bound, which runs the same executions; or the same reduction. the same depth first, \
+             without reuse: a search that looks at the same races and sleep sets, prefers none, and takes nothing over from the execution \
+             before, as one that jumps in the tree cannot."
                 .to_owned(),
             FLOOR.to_owned(),
         ],
@@ -110,14 +122,34 @@ fn compare(
     };
     for composition in best_first {
         match cost(peers, program, composition) {
-            Ok(cost) => add(table, program, composition, cost, baseline),
+            Ok(best) => {
+                let level = level(composition).map(|level| cost(peers, program, &level));
+                match level.transpose() {
+                    Ok(level) => add(table, program, composition, best, (level, baseline)),
+                    Err(why) => table.failures.push(why),
+                }
+            }
             Err(why) => table.failures.push(why),
         }
     }
 }
 
-fn add(table: &mut Table, program: &str, composition: &str, cost: Cost, baseline: Cost) {
+/// The same search with no preference, of priorities that look at races or sleep sets.
+fn level(composition: &str) -> Option<String> {
+    let names = composition.strip_prefix("all best-first(")?.split_once(')')?.0;
+    let compares = names.split(", ").any(|name| ["dpor", "mdpor", "ss"].contains(&name));
+    compares.then(|| format!("level {composition}"))
+}
+
+fn add(
+    table: &mut Table,
+    program: &str,
+    composition: &str,
+    cost: Cost,
+    (level, baseline): (Option<Cost>, Cost),
+) {
     let ratio = cost.instructions / baseline.instructions;
+    let by_level = level.map(|level| cost.instructions / level.instructions);
     #[expect(clippy::cast_sign_loss, reason = "counts are not negative")]
     let whole = |number: f64| grouped(number.round() as u64);
     table.rows.push(vec![
@@ -126,6 +158,8 @@ fn add(table: &mut Table, program: &str, composition: &str, cost: Cost, baseline
         grouped(cost.executions),
         whole(cost.steps),
         whole(cost.instructions),
+        level.map_or_else(|| "–".to_owned(), |level| whole(level.instructions)),
+        by_level.map_or_else(|| "–".to_owned(), |ratio| shown(Some(ratio), 2)),
         whole(baseline.instructions),
         shown(Some(ratio), 2),
     ]);

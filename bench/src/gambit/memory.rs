@@ -7,15 +7,19 @@
 //!
 //! What it is compared with is not there: known executions, those that were run and are kept and those that
 //! wait, as lists of their decisions, and the tree of partial schedules with a node of 16 bytes for each
-//! decision (GAMBIT, section 3.1). Both are of what ours holds at that moment: a search which does not drop
-//! what it has done with would hold more.
+//! decision (GAMBIT, section 3.1). Both are of what ours holds at that moment, and only of what leads to something that
+//! waits: a search which does not drop what it has done with would hold more.
+//!
+//! Two forms of the tree are measured. `tree.rs` keeps the decisions after a departure, so that a prefix is a plan, and what
+//! priorities and reductions need to compare executions. `all compact` keeps departures alone, as the paper does, and asks
+//! the default order again.
 
 use raddle_engine::observer::{Observer, Observers, Paused};
-use raddle_engine::{Ended, Limits, Setup, Stop, explore_from};
+use raddle_engine::{Ended, Limits, Setup, Stop, Strategy, explore_from};
 use raddle_search::bound::Bound;
 use raddle_search::order::NonPreemptive;
 use raddle_search::tree::priority::{ModifiedDpor, Preemptions, SleepSets};
-use raddle_search::tree::{Frontier, TreeExpansion, TreeMemory, TreeSearch};
+use raddle_search::tree::{CompactTree, Frontier, TreeExpansion, TreeMemory, TreeSearch};
 use raddle_trace::Carried;
 
 use crate::numbers::{grouped, shown};
@@ -34,14 +38,17 @@ enum Search {
     Bounded,
     /// By preemptions alone.
     Plain,
+    /// The same executions in the same order, by departures alone.
+    Compact,
 }
 
 impl Search {
-    const ALL: [Self; 4] = [
+    const ALL: [Self; 5] = [
         Self::Reduced(TreeExpansion::Source),
         Self::Reduced(TreeExpansion::Classic),
         Self::Bounded,
         Self::Plain,
+        Self::Compact,
     ];
 
     fn name(self) -> &'static str {
@@ -50,15 +57,17 @@ impl Search {
             Self::Reduced(_) => "dpor(source) best-first(mdpor, pb)",
             Self::Bounded => "all best-first(ss, mdpor) preemptions(2)",
             Self::Plain => "all best-first(pb) preemptions(2)",
+            Self::Compact => "all compact preemptions(2)",
         }
     }
 
-    fn build(self) -> TreeSearch {
+    fn build(self) -> Box<dyn Held> {
+        let bound = Bound::Preemptions(2);
         let bounded = |frontier| {
-            TreeSearch::within(frontier, NonPreemptive, Bound::Preemptions(2))
-                .expect("the order does not preempt")
+            TreeSearch::within(frontier, NonPreemptive, bound).expect("the order does not preempt")
         };
-        match self {
+        Box::new(match self {
+            Self::Compact => return Box::new(CompactTree::new(bound)),
             Self::Reduced(expansion) => {
                 let parts =
                     Frontier::BestFirst(vec![Box::new(ModifiedDpor), Box::new(Preemptions)]);
@@ -68,7 +77,24 @@ impl Search {
             Self::Bounded => {
                 bounded(Frontier::BestFirst(vec![Box::new(SleepSets), Box::new(ModifiedDpor)]))
             }
-        }
+        })
+    }
+}
+
+/// A search that says what it holds.
+trait Held: Strategy {
+    fn held(&self) -> TreeMemory;
+}
+
+impl Held for TreeSearch {
+    fn held(&self) -> TreeMemory {
+        self.memory()
+    }
+}
+
+impl Held for CompactTree {
+    fn held(&self) -> TreeMemory {
+        self.memory()
     }
 }
 
@@ -93,7 +119,9 @@ pub(crate) fn measure(quick: bool, progress: impl Fn(&str)) -> (Table, Plot) {
         "lists, 1 byte",
         "lists, 4 bytes",
         "partial schedules",
-        "ratio",
+        "bytes a node",
+        "lists ÷ ours",
+        "partial schedules ÷ ours",
     ];
     let mut table = Table {
         title: "What the execution tree holds".to_owned(),
@@ -112,8 +140,13 @@ pub(crate) fn measure(quick: bool, progress: impl Fn(&str)) -> (Table, Plot) {
              compared, who could have moved; siblings, 12 for each option that waits or was started; footprints, \
              what different steps did. lists: every known \
              execution as the list of its decisions, a byte or four each. partial schedules: a node \
-             of 16 bytes for each decision of the tree of all known executions. ratio: lists of \
-             four bytes by ours."
+             of 16 bytes for each decision that leads to an execution which waits, as in section 3.1 of the paper. bytes a node: all \
+             bytes by nodes and pending together, which both are nodes to the paper. lists ÷ ours: lists of four bytes."
+                .to_owned(),
+            "`all compact` runs the executions of `all best-first(pb)` in the same order and keeps departures alone: 11 bytes for one that was \
+             run, one for each that waits, six for those of one parent together. The trade: its prefixes are no plans, so the order is asked at \
+             every point, what is repeated is not compared with what happened before, and priorities other than preemptions, reductions, \
+             files and parts for other workers are those of the other form."
                 .to_owned(),
         ],
         ..Table::default()
@@ -162,6 +195,8 @@ fn add(table: &mut Table, search: Search, program: &str, watched: &Watched) {
         return;
     };
     let ratio = real(4 * peak.decisions) / real(peak.bytes);
+    let (a_node, by_partial) =
+        (real(peak.bytes) / real(known(peak)), real(16 * peak.partial) / real(peak.bytes));
     let own = peak.bytes - peak.candidates - peak.points - peak.siblings - peak.footprints;
     let share = 100.0 * real(known(peak)) / real(watched.executions);
     table.rows.push(vec![
@@ -182,9 +217,17 @@ fn add(table: &mut Table, search: Search, program: &str, watched: &Watched) {
         grouped(peak.decisions),
         grouped(4 * peak.decisions),
         grouped(16 * peak.partial),
+        shown(Some(a_node), 1),
         shown(Some(ratio), 1),
+        shown(Some(by_partial), 2),
     ]);
-    for (column, ours) in [("ratio", ratio), ("nodes-percent", share)] {
+    let all = [
+        ("ratio", ratio),
+        ("nodes-percent", share),
+        ("bytes a node", a_node),
+        ("partial schedules", by_partial),
+    ];
+    for (column, ours) in all {
         table.comparisons.push(Comparison {
             table: "best-first-memory",
             row: format!("{program} {}", search.name()),
@@ -220,18 +263,18 @@ fn watch(search: Search, name: &str, numbers: &[usize], most: u64) -> Watched {
         let carried = std::mem::take(&mut kept.0);
         let (lap, pulse) = (&mut |_| Stop::No, &mut |_| {});
         let observers: Observers<'_, '_> = &mut [&mut kept];
-        let explored = explore_from(&carried, &mut best, observers, &setup, lap, pulse, &body)
+        let explored = explore_from(&carried, &mut *best, observers, &setup, lap, pulse, &body)
             .expect("no search runs around this one");
         let raddle_trace::Counts { executions, steps, .. } = explored.counts;
         if executions == next {
-            samples.push((executions, best.memory()));
+            samples.push((executions, best.held()));
         }
         if explored.ended == Ended::Executions && executions < most {
             continue;
         }
         let ended = explored.ended == Ended::Covered;
         if ended {
-            let held = best.memory();
+            let held = best.held();
             assert_eq!((held.nodes, held.pending), (1, 0), "only the root is left");
         }
         return Watched { executions, steps, ended, samples };

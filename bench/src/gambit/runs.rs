@@ -200,7 +200,7 @@ pub(crate) fn run(program: &'static Program, strategy: &str, seed: u64, effort: 
         Size::Large => program.large.to_vec(),
     };
     let begin = cpu_time();
-    let (end, executions) = if strategy == PORTFOLIO {
+    let (end, executions) = if strategy == PORTFOLIO || strategy.contains('|') {
         by_facade(program, arguments, strategy, seed, effort)
     } else {
         by_engine(program, &arguments, strategy, seed, effort)

@@ -1,6 +1,8 @@
 //! Programs that spin: covered by the reductions, and compared with every interleaving within the same rounds.
 
-use raddle::{Covered, Verdict};
+use raddle::sync::Arc;
+use raddle::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use raddle::{Config, Covered, Verdict, thread};
 use raddle_corpus::counts::spinning;
 use raddle_corpus::{Ask, Program};
 use raddle_trace::Assumption;
@@ -132,5 +134,25 @@ fn a_loop_that_never_ends_is_a_livelock_at_its_place() {
         let last = failure.trace.events.last().expect("it spins");
         assert!(last.site.file.ends_with("bugs/spinning.rs"), "{:?}", last.site);
         assert!(failure.outcome.summary(&failure.trace.tasks).contains("livelock"));
+    }
+}
+
+#[test]
+fn an_endless_loop_of_loads_alone_is_a_livelock_at_the_line_of_the_load() {
+    for strategy in ["dpor", "dpor(source)", "dfs", "random", "auto"] {
+        let mut config = Config::default();
+        config.strategy = strategy.to_owned();
+        let looks_at = line!() + 4;
+        let report = raddle::explore(config, || {
+            let up = Arc::new(AtomicBool::new(false));
+            let seen = Arc::clone(&up);
+            let looks = thread::spawn(move || while !seen.load(SeqCst) {});
+            up.store(false, SeqCst);
+            looks.join().expect("it does not panic");
+        });
+        let failure = report.expect("it can be run").failure.expect("it never ends");
+        assert_eq!(failure.outcome.kind(), "livelock", "{strategy}");
+        let last = failure.trace.events.last().expect("it spins");
+        assert_eq!((last.site.file.as_str(), last.site.line), (file!(), looks_at), "{strategy}");
     }
 }

@@ -254,3 +254,18 @@ fn as_many_traces_have_a_representative_within_each_bound_as_published() {
         within("cinc", &[4], &[24, 312, 1_704, 5_160, 9_792, 12_960, 13_824]);
     }
 }
+
+// filesystem(13 + n) has n pairs of processes that look for a block from the same one on, in two orders each; indexer(11 + n) has
+// n threads whose messages meet those of another, with eight orders each. The locks and the slots have no names.
+#[test]
+fn objects_without_names_are_the_same_in_every_execution() {
+    for (name, argument, traces) in
+        [("filesystem", 16, 8), ("filesystem", 18, 32), ("indexer", 12, 8), ("indexer", 14, 512)]
+    {
+        let ask = Ask { traces: true, ..Ask::new("dpor") };
+        let report = run(program(name), &[argument], &ask).expect("it can be run");
+        let distinct = report.guarantee.traces.as_ref().expect("asked for").distinct;
+        let what = format!("{name}({argument})");
+        assert_eq!((report.counts.executions, distinct), (traces, traces), "{what}");
+    }
+}

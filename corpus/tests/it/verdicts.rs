@@ -91,6 +91,15 @@ fn the_unit_tests_have_no_bug() {
     }
 }
 
+/// What a test comes to that names no strategy: more than "no failure was found".
+#[test]
+fn the_default_covers_every_unit_test() {
+    for program in raddle_corpus::unit_tests::UNIT_TESTS {
+        let report = check(program, &[], &Ask::new("auto"));
+        assert_eq!(report.verdict, Verdict::Covered, "{}: {}", program.name, report.guarantee);
+    }
+}
+
 // One execution decides nothing but must not show what cannot be.
 #[test]
 fn round_robin_raises_no_false_alarm() {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use raddle_trace::events::{Ending, Retried, TestId};
 use raddle_trace::host::{Avoid, JobKind, Message};
-use raddle_trace::{Note, Outcome, Progress, Report, Verdict};
+use raddle_trace::{Failure, Note, Outcome, Progress, Report, Verdict};
 
 use crate::deaths::{self, Deaths, Died};
 use crate::find::Test;
@@ -58,6 +58,10 @@ pub(crate) enum Regressions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     Replay,
+    /// A saved failure that is tried again: if it fails, it is told as it was the first time.
+    Retry,
+    /// The same of one that ends its process: each execution in a process of its own.
+    ExplainApart,
     Minimise,
     /// Each execution in a process of its own.
     MinimiseApart,
@@ -94,8 +98,11 @@ impl<'a> Question<'a> {
         let mut variables = Vec::new();
         if let Self::Recording(recording, what) = self {
             variables.push(variable("RADDLE_REPLAY", recording));
-            if what == What::MinimiseApart {
+            if matches!(what, What::MinimiseApart | What::ExplainApart) {
                 variables.push(variable("RADDLE_ISOLATION", "process"));
+            }
+            if matches!(what, What::Retry | What::ExplainApart) {
+                variables.push(variable("RADDLE_EXPLAIN", "true"));
             }
         }
         variables
@@ -109,8 +116,25 @@ pub(crate) struct Answer {
     expected: Option<String>,
     pub(crate) error: Option<String>,
     pub(crate) passed: bool,
+    /// Whether Ctrl-C ended it before it was through, and no failure was found until then.
+    interrupted: bool,
     pub(crate) output: String,
     samples: Vec<Progress>,
+}
+
+impl Answer {
+    /// Not as it should be; what else there is to say is set in its fields.
+    fn failed(output: String, samples: Vec<Progress>) -> Self {
+        let (report, expected, error) = (None, None, None);
+        Self { report, expected, error, passed: false, interrupted: false, output, samples }
+    }
+
+    /// Nothing can be said of the test.
+    fn without_report(why: String, samples: Vec<Progress>) -> Self {
+        let (report, expected, output) = (None, None, String::new());
+        let interrupted = os::interrupts() > 0;
+        Self { report, expected, error: Some(why), passed: false, interrupted, output, samples }
+    }
 }
 
 /// Checks one test.
@@ -128,15 +152,23 @@ pub(crate) fn check(
     } else {
         Vec::new()
     };
-    for (path, _) in saved {
+    for (path, saved) in saved {
         let recording = path.to_string_lossy();
-        let question = Question::Recording(&recording, What::Replay);
-        let answer = ask(hosts, test, question, &mut |_| {});
+        let explains = !hosts.has("RADDLE_EXPLAIN", "false");
+        let what = if explains { What::Retry } else { What::Replay };
+        let question = Question::Recording(&recording, what);
+        let mut answer = ask(hosts, test, question, &mut |_| {});
+        if answer.interrupted {
+            return tested(test, answer, None, retried, began);
+        }
         let what = match answer.report.as_ref().map(|report| report.verdict) {
             Some(Verdict::Failed) => Retried::Fails,
             Some(Verdict::Covered | Verdict::Passed) => Retried::Fixed,
             _ => Retried::Stale,
         };
+        if what == Retried::Fails {
+            make_whole(hosts, test, (&recording, &saved.failure), explains, &mut answer);
+        }
         hear(Heard::Retried(path.clone(), what));
         retried.push((path.clone(), what));
         if what == Retried::Fails && !answer.passed {
@@ -182,24 +214,52 @@ fn make_small(hosts: &Hosts<'_>, test: &Test, answer: &mut Answer) {
     let failure = answer.report.as_mut().and_then(|report| report.failure.as_mut());
     let found = failure.filter(|failure| deaths::ends_its_process(failure));
     let Some(failure) = found.filter(|failure| failure.minimised.is_none()) else { return };
-    let none = |(name, value): &(String, String)| name == "RADDLE_MINIMISE" && value == "none";
-    if hosts.variables.iter().any(none) {
+    if hosts.has("RADDLE_MINIMISE", "none") {
         return;
     }
     let Ok(file) = hosts.desk.recording(failure) else { return };
     let recording = file.to_string_lossy();
     let question = Question::Recording(&recording, What::MinimiseApart);
     let smaller = ask(hosts, test, question, &mut |_| {}).report.and_then(|report| report.failure);
-    if let Some(mut smaller) = smaller.filter(|smaller| smaller.minimised.is_some()) {
-        // Why there was a signal is seen from outside: a lack of memory, for one.
-        if let (Outcome::Died { death, .. }, Outcome::Died { death: known, .. }) =
-            (&mut smaller.outcome, &failure.outcome)
-        {
-            death.clone_from(known);
-        }
-        smaller.execution = failure.execution;
-        *failure = smaller;
+    if let Some(smaller) = smaller.filter(|smaller| smaller.minimised.is_some()) {
+        take_over(failure, smaller);
     }
+}
+
+/// Puts what was found out of a death in processes of their own in the place of what was known of it.
+fn take_over(failure: &mut Failure, mut found: Failure) {
+    // Why there was a signal is seen from outside: a lack of memory, for one.
+    if let (Outcome::Died { death, .. }, Outcome::Died { death: known, .. }) =
+        (&mut found.outcome, &failure.outcome)
+    {
+        death.clone_from(known);
+    }
+    found.execution = failure.execution;
+    *failure = found;
+}
+
+/// Of a saved failure that fails again: says how small it was made, and why it fails if the host could not because that
+/// ends it.
+fn make_whole(
+    hosts: &Hosts<'_>,
+    test: &Test,
+    (recording, saved): (&str, &Failure),
+    explains: bool,
+    answer: &mut Answer,
+) {
+    let failure = answer.report.as_mut().and_then(|report| report.failure.as_mut());
+    let Some(failure) = failure.filter(|failure| failure.outcome.is_like(&saved.outcome)) else {
+        return;
+    };
+    if explains && failure.explanation.is_none() && deaths::ends_its_process(failure) {
+        let question = Question::Recording(recording, What::ExplainApart);
+        let report = ask(hosts, test, question, &mut |_| {}).report;
+        let explained = report.and_then(|report| report.failure);
+        if let Some(explained) = explained.filter(|again| again.outcome.is_like(&failure.outcome)) {
+            take_over(failure, explained);
+        }
+    }
+    failure.minimised.clone_from(&saved.minimised);
 }
 
 fn tested(
@@ -209,12 +269,13 @@ fn tested(
     retried: Vec<(PathBuf, Retried)>,
     began: Instant,
 ) -> Tested {
-    let Answer { report, expected, error, passed, output, samples } = answer;
+    let Answer { report, expected, error, passed, interrupted, output, samples } = answer;
     let inconclusive = match &report {
         None => true,
         Some(report) => report.verdict == Verdict::Inconclusive,
     };
     let ending = match (passed, inconclusive) {
+        _ if interrupted => Ending::Interrupted,
         _ if error.is_some() => Ending::Inconclusive,
         (true, _) => Ending::Passed,
         (false, true) => Ending::Inconclusive,
@@ -249,13 +310,19 @@ fn ask(
     if let Question::Search = question {
         workers::forget(hosts, test);
     }
-    let mut deaths = Deaths::new();
+    if question.recording().is_some() {
+        return ask_once(hosts, test, question, &Deaths::new(), hear).0;
+    }
+    let mut deaths = match Deaths::of_search(hosts, test) {
+        Ok(deaths) => deaths,
+        Err(why) => return Answer::without_report(why, Vec::new()),
+    };
     loop {
         let (answer, avoid) = ask_once(hosts, test, question, &deaths, hear);
-        if question.recording().is_some() {
-            return answer;
-        }
-        if let Some(answer) = deaths.after(answer, avoid) {
+        if let Some(answer) = deaths.after((hosts, test), answer, avoid) {
+            if let Some(checkpoints) = &hosts.desk.checkpoints {
+                checkpoints.forget_deaths_of_what_is_through(&test.id);
+            }
             return answer;
         }
     }
@@ -276,19 +343,18 @@ fn by_workers(
     match found {
         Ok((file, output)) => {
             let question = Question::Judge(&file);
+            // The host that judges is not the one that was stopped.
+            let stopped = os::interrupts() > 0;
             let (mut answer, _) = ask_once(hosts, test, question, &Deaths::new(), &mut |_| {});
             let _ = std::fs::remove_file(&file);
             answer.samples = samples;
+            answer.interrupted |= stopped && answer.report.as_ref().is_some_and(is_a_part);
             if answer.output.is_empty() {
                 answer.output = last_lines(&output);
             }
             answer
         }
-        Err(why) => {
-            let output = String::new();
-            let (report, expected, error) = (None, None, Some(why));
-            Answer { report, expected, error, passed: false, output, samples }
-        }
+        Err(why) => Answer::without_report(why, samples),
     }
 }
 
@@ -303,9 +369,8 @@ fn ask_once(
     match ask_for(hosts, test, question, deaths, hear) {
         Ok(answer) => answer,
         Err(error) => {
-            let error = Some(format!("its host could not be run: {error}"));
-            let (output, samples) = (String::new(), Vec::new());
-            (Answer { report: None, expected: None, error, passed: false, output, samples }, None)
+            let why = format!("its host could not be run: {error}");
+            (Answer::without_report(why, Vec::new()), None)
         }
     }
 }
@@ -351,13 +416,15 @@ fn ask_for(
     let dead = gone.death(hosts.memory);
     let answer = if let Some((report, expected)) = finished {
         let passed = gone.status.success();
-        Answer { report: Some(report), expected, error: None, passed, output, samples }
+        let interrupted = gone.told_to_stop && is_a_part(&report);
+        let report = Some(report);
+        Answer { report, expected, error: None, passed, interrupted, output, samples }
     } else if let Some((death, mut report)) = dead.clone().zip(found) {
         // The failure is what it is; only what was tried with it took the process down.
         report.notes.push(Note::Text {
             text: format!("an execution that was tried to make the failure small {death}"),
         });
-        Answer { report: Some(report), expected: None, error: None, passed: false, output, samples }
+        Answer { report: Some(report), ..Answer::failed(output, samples) }
     } else if let Some(death) = dead {
         let last = samples.last().map_or(0, |progress: &Progress| progress.executions);
         let died =
@@ -370,13 +437,19 @@ fn ask_for(
             .as_ref()
             .and_then(|(_, text)| text.lines().find(|line| line.starts_with("last to move")));
         report.notes.extend(moved.map(|line| Note::Text { text: line.to_owned() }));
-        Answer { report: Some(report), expected: None, error: None, passed: false, output, samples }
+        Answer { report: Some(report), ..Answer::failed(output, samples) }
     } else {
+        let interrupted = error.is_none() && os::interrupts() > 0;
         let error = Some(error.unwrap_or_else(|| silent(&gone)));
-        Answer { report: None, expected: None, error, passed: false, output, samples }
+        Answer { error, interrupted, ..Answer::failed(output, samples) }
     };
     let _ = std::fs::remove_file(&page);
     Ok((answer, avoid))
+}
+
+/// Whether a search that was told to stop had something left to do. What it found before is what the test comes to.
+fn is_a_part(report: &Report) -> bool {
+    report.verdict == Verdict::Passed
 }
 
 /// Why a host said nothing.

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Parser, Subcommand, ValueEnum};
 use raddle_knobs::{KNOBS, Knob, Scope, Value};
 
+use crate::expression::Expression;
+
 /// Finds concurrency bugs: runs the raddle tests of a workspace
 ///
 /// Each test runs in a process of its own (a host), under one schedule after another. What a pass
@@ -45,7 +47,7 @@ pub(crate) enum Asked {
     Compare(Box<Compare>),
     /// Say which strategies there are and how to write them
     Strategies(Strategies),
-    /// Say where the page of the last run is, or open it
+    /// Say where the page of the last `test` is, or of the last `compare`, or open it
     Report(Report),
     /// Write a recorded failure for another tool: a timeline, a diagram, its decisions
     Export(Export),
@@ -340,6 +342,9 @@ pub(crate) struct Strategies {
 
 #[derive(Debug, Args)]
 pub(crate) struct Report {
+    /// That of the last `compare`, not of the last `test`
+    #[arg(long)]
+    pub(crate) comparison: bool,
     /// Open it in the browser
     #[arg(long)]
     pub(crate) open: bool,
@@ -379,14 +384,21 @@ pub(crate) struct Completions {
 }
 
 /// Which tests.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Chosen {
     /// Only tests whose names contain one of these
     #[arg(value_name = "FILTER")]
     pub(crate) filters: Vec<String>,
-    /// Filters are whole names
+    /// Filters are whole names, and so are those of --skip
     #[arg(long)]
     pub(crate) exact: bool,
+    /// Not tests whose names contain this; may be repeated
+    #[arg(long, value_name = "WORD")]
+    pub(crate) skip: Vec<String>,
+    /// Only tests for which this holds: 'package(x) & test(y) & !test(z)', as in nextest; may be repeated, and then one
+    /// of them has to hold
+    #[arg(short = 'E', long = "filterset", alias = "filter-expr", value_name = "EXPRESSION")]
+    pub(crate) expressions: Vec<Expression>,
     /// Also tests that are marked `ignore`
     #[arg(long)]
     pub(crate) include_ignored: bool,
@@ -421,6 +433,7 @@ impl Args for Knobs {
                 Value::Memory | Value::Size => "BYTES",
                 Value::Word(_) | Value::Flag | Value::MaybeFlag => "WORD",
                 Value::Recording => "RECORDING",
+                Value::Address => "ADDRESS",
                 _ => "N",
             };
             let (expected, variable) = (knob.value.expected(), knob.variable());

@@ -2,14 +2,14 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use clap::{CommandFactory as _, Parser as _};
+use clap::Parser as _;
 use raddle_report::{SummaryRow, summary_markdown};
-use raddle_trace::events::Ending;
+use raddle_trace::events::{Ending, TestId};
 use raddle_trace::exit;
 use serde_json::json;
 
@@ -20,12 +20,12 @@ use crate::error::DriverError;
 use crate::find::{self, Test};
 use crate::fleet::{self, Fleet};
 use crate::host::HostTree;
-use crate::page::Of;
+use crate::page::{Of, Ran};
 use crate::print::{self, Side};
 use crate::project::Project;
 use crate::run::{self, Runner, Tally};
 use crate::settings::Settings;
-use crate::show::{Human, Json, Show, guarantee, junit};
+use crate::show::{Human, Json, Show, guarantee, junit, verdict};
 use crate::{compare, documents, estimate, export, os, page, regressions, replay, strategies};
 
 /// Executions whose decisions are kept for `--tree`: more than that is no picture.
@@ -67,12 +67,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Asked::Report(asked) => report(asked),
         Asked::Export(asked) => export::export(asked),
         Asked::Completions(asked) => {
-            clap_complete::generate(
-                asked.shell,
-                &mut Cli::command(),
-                "cargo-raddle",
-                &mut io::stdout(),
-            );
+            print::out(&documents::completions(asked.shell));
             Ok(exit::PASSED)
         }
         Asked::Man => {
@@ -92,6 +87,8 @@ pub(crate) fn prepare(
     build: &Build,
     chosen: &Chosen,
 ) -> Result<(Vec<Test>, u64), DriverError> {
+    // First what can be wrong without building.
+    find::refuse_flags(chosen)?;
     let tests = find::all(project.build(build)?)?;
     find::chosen(tests, chosen)
 }
@@ -126,26 +123,7 @@ pub(crate) fn test(
     let (tests, ignored) = prepare(&project, &asked.build, &asked.chosen)?;
     let checkpoints = Checkpoints::new(&project.directory(), asked.resume);
     let tests = narrowed(asked, &checkpoints, tests)?;
-    if asked.tree.is_some() && tests.len() != 1 {
-        return Err(DriverError::usage(format!(
-            "--tree is for one test, and there are {}; write the name of one, with --exact if it is part \
-             of others",
-            tests.len()
-        )));
-    }
-    if fleet.is_some() && tests.len() != 1 {
-        return Err(DriverError::usage(format!(
-            "a run of many machines is of one test, and there are {}; write the name of one, with --exact if it is part \
-             of others",
-            tests.len()
-        )));
-    }
-    if asked.tree.is_some() && settings.workers.count.is_some() {
-        return Err(DriverError::usage(
-            "--tree shows what one host has decided, and with --workers several share the search; leave one of \
-             them out",
-        ));
-    }
+    refuse_what_does_not_go_together(asked, &settings, fleet.is_some(), tests.len())?;
     os::catch_interrupts();
     let began = Instant::now();
     let mut desk = run::desk()?;
@@ -176,28 +154,59 @@ pub(crate) fn test(
         print::err(&format!("which tests were not run was not noted: {error}\n"));
     }
     if asked.format == Format::Human {
-        print::out(&checkpoints::said(&tested, tally.not_run, given));
+        let changed = |id: &TestId| {
+            let test = tests.iter().find(|test| test.id == *id)?;
+            desk.checkpoints.as_ref()?.changed(test, &project.root)
+        };
+        print::out(&checkpoints::said(&tested, tally.not_run, given, changed));
     }
-    if let Some(path) = &asked.junit {
-        fs::File::create(path)
-            .and_then(|file| junit(&tested, file))
-            .map_err(|error| DriverError::tool(format!("{}: {error}", path.display())))?;
-    }
-    if let Some(path) = &summary {
-        add_summary(path, &tested)?;
-    }
+    write_results(asked.junit.as_deref(), summary.as_deref(), &tested)?;
     if let Some(path) = &asked.tree {
         write_tree(path, &kept, asked.format)?;
     }
     let title = format!("cargo raddle test {}", asked.build.package.join(" "));
-    match page::write(&project, Of::Run, title.trim(), began.elapsed(), &tested) {
-        Ok(path) if asked.format == Format::Human => {
+    let run = Ran { of: Of::Run, title: title.trim(), settings, elapsed: began.elapsed() };
+    write_page(&project, &run, &tested, asked.format);
+    Ok(tally.exit_code())
+}
+
+/// Writes the page of the run, and says where it is.
+fn write_page(project: &Project, run: &Ran<'_>, tested: &[Tested], format: Format) {
+    match page::write(project, run, tested) {
+        Ok(path) if format == Format::Human => {
             print::out(&format!("report: {}\n", path.display()));
         }
         Ok(_) => {}
         Err(error) => print::err(&format!("warning: the report was not written: {error}\n")),
     }
-    Ok(tally.exit_code())
+}
+
+/// What is for one test alone, or for one host.
+fn refuse_what_does_not_go_together(
+    asked: &cli::Test,
+    settings: &Settings,
+    fleet: bool,
+    n_tests: usize,
+) -> Result<(), DriverError> {
+    if asked.tree.is_some() && n_tests != 1 {
+        return Err(DriverError::usage(format!(
+            "--tree is for one test, and there are {n_tests}; write the name of one, with --exact if it is \
+             part of others"
+        )));
+    }
+    if fleet && n_tests != 1 {
+        return Err(DriverError::usage(format!(
+            "a run of many machines is of one test, and there are {n_tests}; write the name of one, with --exact if it is \
+             part of others"
+        )));
+    }
+    if asked.tree.is_some() && settings.workers.count.is_some() {
+        return Err(DriverError::usage(
+            "--tree shows what one host has decided, and with --workers several share the search; leave one of \
+             them out",
+        ));
+    }
+    Ok(())
 }
 
 /// Of the tests with these names, those that are to be run, each with what it is to go on from.
@@ -228,11 +237,32 @@ fn can_write(flag: &str, path: &Path) -> Result<(), DriverError> {
     })
 }
 
+/// Writes the results to the files that were asked for.
+fn write_results(
+    junit_file: Option<&Path>,
+    summary: Option<&Path>,
+    tested: &[Tested],
+) -> Result<(), DriverError> {
+    if let Some(path) = junit_file {
+        fs::File::create(path)
+            .and_then(|file| junit(tested, file))
+            .map_err(|error| DriverError::tool(format!("{}: {error}", path.display())))?;
+    }
+    if let Some(path) = summary {
+        add_summary(path, tested)?;
+    }
+    Ok(())
+}
+
 /// Adds a table of the results to a file, which may have other things in it.
 fn add_summary(path: &Path, tested: &[Tested]) -> Result<(), DriverError> {
     let row = |test: &Tested| match &test.report {
         Some(report) => SummaryRow::new(&test.id.test, report, test.ending == Ending::Passed),
         None => SummaryRow::without_report(&test.id.test, &guarantee(test)),
+    };
+    let row = |test: &Tested| match test.ending {
+        Ending::Interrupted => row(test).called(&verdict(test)),
+        _ => row(test),
     };
     let rows: Vec<_> = tested.iter().map(row).collect();
     let file = fs::OpenOptions::new().create(true).append(true).open(path);
@@ -278,11 +308,7 @@ fn warn_of_unreadable(tests: &[Test]) {
 }
 
 fn list(asked: &cli::List) -> Result<u8, DriverError> {
-    let chosen = Chosen {
-        filters: asked.chosen.filters.clone(),
-        exact: asked.chosen.exact,
-        include_ignored: true,
-    };
+    let chosen = Chosen { include_ignored: true, ..asked.chosen.clone() };
     let project = Project::load(asked.build.manifest_path.as_deref())?;
     let (tests, _) = prepare(&project, &asked.build, &chosen)?;
     if asked.format == Format::Json {
@@ -304,15 +330,24 @@ fn list(asked: &cli::List) -> Result<u8, DriverError> {
         vec![test.id.package.clone(), test.id.target.clone(), name, test.site.clone()]
     };
     let rows: Vec<_> = tests.iter().map(row).collect();
-    print::out(&print::table(&head, &rows));
+    let table = print::table(&head, &rows);
+    // Where it is read by a program the names are whole.
+    let terminal = std::io::stdout().is_terminal();
+    print::out(&if terminal { print::fitted(&table) } else { table });
     Ok(exit::PASSED)
 }
 
 fn report(asked: &cli::Report) -> Result<u8, DriverError> {
     let project = Project::load(asked.manifest_path.as_deref())?;
-    let Some(path) = page::last(&project) else {
-        return Err(DriverError::no_tests("there is no report yet: run cargo raddle test first"));
+    let (of, command) = if asked.comparison {
+        (Of::Comparison, "cargo raddle compare")
+    } else {
+        (Of::Run, "cargo raddle test")
     };
+    let path = page::path(&project, of);
+    if !path.is_file() {
+        return Err(DriverError::no_tests(format!("there is no report yet: run {command} first")));
+    }
     print::out(&format!("{}\n", path.display()));
     if asked.open {
         let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };

@@ -9,11 +9,11 @@ use raddle_trace::Progress;
 use crate::check::Tested;
 use crate::cli;
 use crate::error::DriverError;
-use crate::page::Of;
+use crate::page::{Of, Ran};
 use crate::print::{self, Side};
 use crate::project::Project;
 use crate::run::{self, Runner, Tally};
-use crate::show::{Human, Show, guarantee, verdict};
+use crate::show::{Human, Show, guarantee, interrupted, verdict};
 use crate::{command, os, page, strategies};
 
 /// Tests that have a plot in the terminal.
@@ -34,6 +34,10 @@ impl Show for Beside {
 
     fn progress(&mut self, test: &crate::find::Test, progress: &raddle_trace::Progress) {
         self.lines.progress(test, progress);
+    }
+
+    fn interrupted(&mut self, running: usize) {
+        self.lines.acknowledge(&interrupted(running, ""));
     }
 
     fn finished(&mut self, tested: &Tested) {
@@ -70,7 +74,9 @@ pub(crate) fn compare(asked: &cli::Compare) -> Result<u8, DriverError> {
     let mut tested: Vec<Tested> = all.into_iter().flatten().collect();
     tested.sort_by(|a, b| a.id.cmp(&b.id));
     let title = format!("strategies compared: {}", strategies.join(", "));
-    match page::write(&project, Of::Comparison, &title, began.elapsed(), &tested) {
+    let elapsed = began.elapsed();
+    let run = Ran { of: Of::Comparison, title: &title, settings: &settings, elapsed };
+    match page::write(&project, &run, &tested) {
         Ok(path) => print::out(&format!("\nplots: {}\n", path.display())),
         Err(error) => print::err(&format!("warning: the report was not written: {error}\n")),
     }

@@ -5,7 +5,8 @@
 //! with what the other has kept last, or anew: as long as the way from there to the death was, so long it takes to
 //! come back.
 
-use std::path::Path;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use raddle_trace::events::TestId;
@@ -17,6 +18,7 @@ use raddle_trace::{
 use crate::check::{Answer, Question};
 use crate::find::Test;
 use crate::host::{Hosts, Task};
+use crate::kept_deaths::KeptDeaths;
 use crate::os;
 
 /// So many hosts of one test may die.
@@ -28,10 +30,11 @@ pub(crate) struct Deaths {
     /// When the first of them began, by either clock.
     began: Instant,
     since: SystemTime,
-    /// The ways that the next host is to keep from.
-    pub(crate) avoid: Vec<Avoid>,
-    /// One failure for each way of dying at each place.
-    failures: Vec<Failure>,
+    known: KeptDeaths,
+    /// Where they are kept for a run that goes on later.
+    file: Option<PathBuf>,
+    /// Why they could not be.
+    not_kept: Option<String>,
     /// What came of the last of them.
     last: Option<Answer>,
 }
@@ -39,12 +42,25 @@ pub(crate) struct Deaths {
 impl Deaths {
     pub(crate) fn new() -> Self {
         let (began, since) = (Instant::now(), SystemTime::now());
-        Self { began, since, avoid: Vec::new(), failures: Vec::new(), last: None }
+        let (known, file, not_kept, last) = (KeptDeaths::default(), None, None, None);
+        Self { began, since, known, file, not_kept, last }
+    }
+
+    /// Of a search: with those of the run that it goes on from.
+    pub(crate) fn of_search(hosts: &Hosts<'_>, test: &Test) -> Result<Self, String> {
+        let Some(checkpoints) = &hosts.desk.checkpoints else { return Ok(Self::new()) };
+        let known = checkpoints.known_deaths(&test.id, || hosts.desk.binary(&test.binary.path))?;
+        Ok(Self { known, file: Some(checkpoints.deaths(&test.id)), ..Self::new() })
+    }
+
+    /// The ways that the next host is to keep from.
+    pub(crate) fn avoid(&self) -> &[Avoid] {
+        &self.known.avoid
     }
 
     /// How long hosts have searched that are gone now, in milliseconds.
     pub(crate) fn spent_ms(&self) -> u64 {
-        if self.avoid.is_empty() {
+        if self.last.is_none() {
             return 0;
         }
         self.began.elapsed().as_millis().try_into().unwrap_or(u64::MAX)
@@ -65,43 +81,54 @@ impl Deaths {
 
     /// A host has answered, and if it died of it, in this way. What came of the search, if no other host is to
     /// go on.
-    pub(crate) fn after(&mut self, answer: Answer, avoid: Option<Avoid>) -> Option<Answer> {
+    pub(crate) fn after(
+        &mut self,
+        (hosts, test): (&Hosts<'_>, &Test),
+        answer: Answer,
+        avoid: Option<Avoid>,
+    ) -> Option<Answer> {
         let failure = answer.report.as_ref().and_then(|report| report.failure.clone());
         // One that dies where it was to be kept from that cannot be kept from it.
-        let new = avoid.filter(|avoid| !self.avoid.contains(avoid));
+        let new = avoid.filter(|avoid| !self.known.avoid.contains(avoid));
         let (Some(avoid), Some(failure)) = (new, failure) else {
             return Some(self.add_to(answer));
         };
-        if self.avoid.len() + 1 >= MAX_DEATHS || os::interrupts() > 0 {
+        let mut known = self.known.clone();
+        known.avoid.push(avoid);
+        known.add(failure);
+        // Before another host goes on, whose checkpoints are past it.
+        if let Some(path) = &self.file {
+            let binary = hosts.desk.binary(&test.binary.path).map_err(|error| error.to_string());
+            self.not_kept = binary.and_then(|binary| known.write(path, &binary)).err();
+        }
+        if known.avoid.len() >= MAX_DEATHS || os::interrupts() > 0 {
             return Some(self.add_to(answer));
         }
-        self.avoid.push(avoid);
-        self.keep(failure);
+        self.known = known;
         self.last = Some(answer);
         None
     }
 
-    fn keep(&mut self, failure: Failure) {
-        if !self.failures.iter().any(|known| known.outcome == failure.outcome) {
-            self.failures.push(failure);
-        }
-    }
-
     /// What all hosts of the search found together, the last of which gave this answer.
     fn add_to(&mut self, answer: Answer) -> Answer {
-        let Some(before) = self.last.take() else { return answer };
-        let hosts = self.avoid.len();
+        let before = self.last.take();
+        if before.is_none() && self.known.failures.is_empty() {
+            return answer;
+        }
+        let hosts = self.known.avoid.len();
         // If nothing came of the last one, what the others found stands all the same.
         let told = answer.report.as_ref().is_some_and(|report| report.counts.executions > 0);
-        let mut answer = if told { answer } else { before };
+        let mut answer = before.filter(|_| !told).unwrap_or(answer);
         let Some(report) = &mut answer.report else { return answer };
-        report.failure.take().into_iter().for_each(|failure| self.keep(failure));
+        report.failure.take().into_iter().for_each(|failure| self.known.add(failure));
+        let failures = &mut self.known.failures;
         // A failure of another kind goes first: it was made small, and explained.
-        let first = self.failures.iter().position(|failure| !is_death(failure)).unwrap_or(0);
-        report.failure = Some(self.failures.remove(first));
-        report.others = std::mem::take(&mut self.failures);
+        let first = failures.iter().position(|failure| !is_death(failure)).unwrap_or(0);
+        report.failure = Some(failures.remove(first));
+        report.others = std::mem::take(failures);
         report.verdict = Verdict::Failed;
-        report.elapsed_ms = self.began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
+        let elapsed_ms = self.began.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
+        report.elapsed_ms = report.elapsed_ms.max(elapsed_ms);
         let times = if hosts == 1 { "once".to_owned() } else { format!("{hosts} times") };
         report.notes.push(Note::Text {
             text: format!(
@@ -109,6 +136,7 @@ impl Deaths {
                  from what the others died of"
             ),
         });
+        report.notes.extend(self.not_kept.take().map(|text| Note::Text { text }));
         answer.passed = false;
         answer
     }
@@ -126,6 +154,9 @@ pub(crate) fn ends_its_process(failure: &Failure) -> bool {
         _ => false,
     }
 }
+
+/// The number of `SIGKILL`, everywhere.
+pub(crate) const KILL: i32 = 9;
 
 /// A host that died, and what is known of it.
 pub(crate) struct Died {
@@ -154,9 +185,10 @@ impl Died {
         let (execution, failure) = match read {
             Ok(read) => {
                 let (options, death) = (read.options, self.death.clone());
+                let decisions = options.len();
                 avoid = Some(Avoid { options, death }).filter(|avoid| !avoid.options.is_empty());
                 let execution = u64::from(read.execution).max(1);
-                (execution, self.retrace(hosts, test, page, execution, question))
+                (execution, self.retrace(hosts, test, (page, decisions), execution, question))
             }
             Err(why) => {
                 notes.push(Note::Text { text: format!("there is no schedule: {why}") });
@@ -196,11 +228,12 @@ impl Died {
         (report, avoid)
     }
 
+    /// Goes the way on a page, which has so many decisions.
     fn retrace(
         &self,
         hosts: &Hosts<'_>,
         test: &Test,
-        page: &Path,
+        (page, decisions): (&Path, usize),
         execution: u64,
         question: Question<'_>,
     ) -> Failure {
@@ -220,6 +253,13 @@ impl Died {
         let mut failure = retraced.died(self.death.clone(), execution);
         let found = match gone {
             Err(error) => Some(error.to_string()),
+            // What kills any process, wherever it is, is not the test: that died at the end of the way. The last decision is told
+            // only when the step after it is done.
+            Ok(gone)
+                if gone.status.signal() == Some(KILL) && (decision as usize) + 1 < decisions =>
+            {
+                Some("it was killed before it came there".to_owned())
+            }
             Ok(_) => survived,
         };
         failure.unstable = found.map(|found| Divergence {

@@ -9,18 +9,37 @@ use raddle_trace::exit;
 use crate::cli::Cli;
 use crate::settings::BUILT_IN;
 
+/// A completion script.
+pub(crate) fn completions(shell: clap_complete::Shell) -> String {
+    // To memory first: what writes it panics if it cannot write on, as when its reader has seen enough.
+    let mut bytes = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "cargo-raddle", &mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 /// The man page, in roff.
 #[must_use]
 pub fn man_page() -> String {
     let mut bytes = Vec::new();
-    let command = Cli::command();
+    let mut command = Cli::command();
+    // So that subcommands know how they are typed.
+    command.build();
     let man = clap_mangen::Man::new(command.clone()).title("cargo-raddle");
-    // Writing to memory does not fail.
-    let _ = man.render(&mut bytes);
-    for subcommand in command.get_subcommands().filter(|command| !command.is_hide_set()) {
+    // Writing to memory does not fail. The section that refers to a page for each subcommand is left out: all of them are
+    // on this one.
+    let _ = man.render_title(&mut bytes);
+    let _ = man.render_name_section(&mut bytes);
+    let _ = man.render_synopsis_section(&mut bytes);
+    let _ = man.render_description_section(&mut bytes);
+    let _ = man.render_options_section(&mut bytes);
+    let _ = man.render_extra_section(&mut bytes);
+    let _ = man.render_version_section(&mut bytes);
+    let own = |command: &&Command| !command.is_hide_set() && command.get_name() != "help";
+    for subcommand in command.get_subcommands().filter(own) {
         let heading = format!(".SH \"CARGO RADDLE {}\"\n", subcommand.get_name().to_uppercase());
         bytes.extend(heading.bytes());
         let man = clap_mangen::Man::new(subcommand.clone());
+        let _ = man.render_synopsis_section(&mut bytes);
         let _ = man.render_description_section(&mut bytes);
         let _ = man.render_options_section(&mut bytes);
     }

@@ -8,7 +8,7 @@ use crate::error::DriverError;
 use crate::print::{self, Side};
 use crate::project::Project;
 use crate::run::{self, Runner, Tally};
-use crate::show::{Human, Show, verdict};
+use crate::show::{Human, Show, interrupted, verdict};
 use crate::{command, os, strategies};
 
 /// How long is run for an estimate by default.
@@ -24,6 +24,10 @@ impl Show for Quiet {
 
     fn progress(&mut self, test: &crate::find::Test, progress: &raddle_trace::Progress) {
         self.0.progress(test, progress);
+    }
+
+    fn interrupted(&mut self, running: usize) {
+        self.0.acknowledge(&interrupted(running, ""));
     }
 
     fn finished(&mut self, tested: &Tested) {
@@ -50,7 +54,7 @@ pub(crate) fn estimate(asked: &cli::Estimate) -> Result<u8, DriverError> {
         ("in all", Side::Left),
     ];
     let rows: Vec<Vec<String>> = tested.iter().map(row).collect();
-    print::out(&print::table(&head, &rows));
+    print::out(&print::fitted(&print::table(&head, &rows)));
     let tally = Tally::of(&tested, tests.len(), ignored);
     // A failure is no matter of an estimate.
     Ok(Tally { failed: 0, passed: tally.passed + tally.failed, ..tally }.exit_code())

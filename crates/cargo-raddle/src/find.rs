@@ -11,6 +11,7 @@ use raddle_trace::host::{MARK, TestMark};
 
 use crate::cli::Chosen;
 use crate::error::DriverError;
+use crate::expression::Expression;
 use crate::project::Binary;
 
 /// A raddle test.
@@ -58,12 +59,12 @@ pub(crate) fn chosen(tests: Vec<Test>, chosen: &Chosen) -> Result<(Vec<Test>, u6
         ));
     }
     let all = tests.len();
-    let Chosen { filters, exact, include_ignored } = chosen;
-    let named = |test: &Test| {
+    let Chosen { filters, skip, expressions, exact, include_ignored } = chosen;
+    let hit = |test: &Test, words: &[String]| {
         let name = &test.id.test;
-        let hit = |filter: &String| if *exact { name == filter } else { name.contains(filter) };
-        filters.is_empty() || filters.iter().any(hit)
+        words.iter().any(|word| if *exact { name == word } else { name.contains(word) })
     };
+    let named = |test: &Test| filters.is_empty() || hit(test, filters);
     let known: Vec<&str> = tests.iter().map(|test| test.id.test.as_str()).collect();
     if !tests.iter().any(named) {
         let near =
@@ -79,10 +80,46 @@ pub(crate) fn chosen(tests: Vec<Test>, chosen: &Chosen) -> Result<(Vec<Test>, u6
             "none of the {all} raddle tests {what}{near}; cargo raddle list shows them"
         )));
     }
-    let named: Vec<Test> = tests.into_iter().filter(named).collect();
+    let meant = |test: &Test| {
+        let holds = |expression: &Expression| expression.holds(&test.id);
+        expressions.is_empty() || expressions.iter().any(holds)
+    };
+    let wanted = |test: &Test| named(test) && meant(test) && !hit(test, skip);
+    let named: Vec<Test> = tests.into_iter().filter(wanted).collect();
+    if named.is_empty() {
+        return Err(DriverError::no_tests(format!(
+            "the filters, -E and --skip together leave none of the {all} raddle tests; cargo raddle list shows \
+             what they leave"
+        )));
+    }
     let (ignored, run): (Vec<_>, Vec<_>) =
         named.into_iter().partition(|test| test.ignored && !include_ignored);
     Ok((run, ignored.len() as u64))
+}
+
+/// Words after `--` that begin with a dash are meant for the test harness, which is not asked: a host is told by the driver
+/// what to do. What does the same here is named.
+pub(crate) fn refuse_flags(chosen: &Chosen) -> Result<(), DriverError> {
+    let Some(flag) = chosen.filters.iter().find(|filter| filter.starts_with('-')) else {
+        return Ok(());
+    };
+    let name = flag.split('=').next().unwrap_or(flag);
+    let instead = match name {
+        "--nocapture" | "--no-capture" | "--show-output" => "--no-capture shows what tests print",
+        "--exact" => "--exact makes filters whole names",
+        "--ignored" | "--include-ignored" => {
+            "--include-ignored also runs tests that are marked `ignore`"
+        }
+        "--skip" => "--skip WORD leaves tests out",
+        "--test-threads" => "--jobs N runs so many hosts at a time",
+        "--format" | "--logfile" => "--format json and --junit FILE are for programs",
+        "--list" => "cargo raddle list says which tests there are",
+        _ => "cargo raddle test --help has the flags that there are",
+    };
+    Err(DriverError::usage(format!(
+        "`{flag}` stands after `--`, where only names of tests do: nothing is passed on to the test harness. \
+         {instead}; write flags before `--`"
+    )))
 }
 
 /// The marks in a binary: tests, and where they are.

@@ -25,7 +25,7 @@ use crate::fleet::Fleet;
 use crate::os;
 use crate::patience::Patience;
 use crate::print;
-use crate::settings::Workers;
+use crate::settings::{Shared, Workers};
 
 /// From one look at Ctrl-C, or at a host that does not connect, to the next.
 const LOOK: Duration = Duration::from_millis(20);
@@ -97,7 +97,7 @@ impl Desk {
     /// A file that says what to keep from.
     fn avoid(&self, deaths: &Deaths) -> io::Result<PathBuf> {
         let path = self.path("avoid");
-        serde_json::to_writer(File::create(&path)?, &deaths.avoid).map_err(io::Error::other)?;
+        serde_json::to_writer(File::create(&path)?, deaths.avoid()).map_err(io::Error::other)?;
         Ok(path)
     }
 }
@@ -139,6 +139,8 @@ pub(crate) struct Hosts<'a> {
     pub(crate) tree: Option<&'a HostTree>,
     /// Whether several hosts share a search.
     pub(crate) workers: Workers,
+    /// How many do, if so.
+    pub(crate) shared: Shared,
     /// Other machines that search, if they do.
     pub(crate) fleet: Option<&'a dyn Fleet>,
     /// Whether what tests print is shown while they print it.
@@ -183,6 +185,7 @@ impl HostTree {
 
 /// What is left when a host is gone.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each may be so with any of the others")]
 pub(crate) struct Gone {
     pub(crate) status: ExitStatus,
     /// Whether it said anything at all.
@@ -191,6 +194,8 @@ pub(crate) struct Gone {
     pub(crate) answered: bool,
     /// How long nothing moved, if it ended itself for that; and what it said of it.
     pub(crate) hung: Option<(u64, String)>,
+    /// Whether it was told to stop before its work was done.
+    pub(crate) told_to_stop: bool,
     /// Whether the driver killed it, because it was told to stop and did not.
     pub(crate) killed: bool,
     /// The end of what the test printed.
@@ -222,6 +227,11 @@ impl Gone {
 }
 
 impl Hosts<'_> {
+    /// Whether hosts are told this by a variable.
+    pub(crate) fn has(&self, variable: &str, value: &str) -> bool {
+        self.variables.iter().any(|(name, given)| name == variable && given == value)
+    }
+
     /// Runs a host to its end. `more` are variables for this one alone. `hear` gets every message.
     pub(crate) fn run(
         &self,
@@ -251,7 +261,7 @@ impl Hosts<'_> {
         more: &[(String, String)],
     ) -> io::Result<Started> {
         let Task { work, page, deaths } = task;
-        let avoid = deaths.filter(|deaths| !deaths.avoid.is_empty());
+        let avoid = deaths.filter(|deaths| !deaths.avoid().is_empty());
         let avoid = avoid.map(|deaths| self.desk.avoid(deaths)).transpose()?;
         let socket = self.desk.path("sock");
         let listener = UnixListener::bind(&socket)?;
@@ -320,19 +330,21 @@ impl Started {
         let _ = fs::remove_file(&socket);
         let read = |tail: Option<JoinHandle<Tail>>| tail.and_then(|tail| tail.join().ok());
         let (out, err) = (read(out).unwrap_or_default(), read(err).unwrap_or_default());
-        let Conversation { greeted, answered, hung, killed, .. } = heard?;
+        let Conversation { greeted, answered, hung, told_to_stop, killed, .. } = heard?;
         let output = [out.own(), err.own()].concat();
         let complaint = err.text();
-        Ok(Gone { status, greeted, answered, hung, killed, output, complaint })
+        Ok(Gone { status, greeted, answered, hung, told_to_stop, killed, output, complaint })
     }
 }
 
 /// What was heard of a host so far.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each may be so with any of the others")]
 pub(crate) struct Conversation {
     greeted: bool,
     answered: bool,
     hung: Option<(u64, String)>,
+    told_to_stop: bool,
     killed: bool,
     /// How often Ctrl-C was pressed before it began.
     interrupts: u32,
@@ -372,6 +384,7 @@ impl Conversation {
             }
             if os::interrupts() > self.interrupts && told.is_none() {
                 told = Some(Patience::new(child.id()));
+                self.told_to_stop = !self.answered;
                 let _ = stream.write_all(format!("{STOP}\n").as_bytes());
             }
             let late = told.as_mut().is_some_and(Patience::is_over);

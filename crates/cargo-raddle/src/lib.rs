@@ -10,6 +10,9 @@
 //! what is left of a host that died), `run` (many tests at a time), `show` (what a person or a program
 //! sees of it); then a file for each other command; those of many machines are in `fleet`.
 
+#[cfg(not(unix))]
+compile_error!("cargo-raddle needs a Unix; use `cargo test`, which runs raddle tests without it");
+
 mod check;
 mod checkpoints;
 mod cli;
@@ -21,9 +24,11 @@ mod documents;
 mod error;
 mod estimate;
 mod export;
+mod expression;
 mod find;
 mod fleet;
 mod host;
+mod kept_deaths;
 mod os;
 mod page;
 mod patience;

@@ -4,15 +4,20 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use raddle_report::Links;
 use raddle_report::html::{Sources, run_page, trace_page};
 use raddle_trace::events::Ending;
 use raddle_trace::saved::file_stem;
-use raddle_trace::{Band, Estimate, Progress, Report, Run, Sample, TraceCount, Tried, Verdict};
+use raddle_trace::{
+    About, Band, Estimate, Progress, Report, Run, Sample, TraceCount, Tried, Verdict,
+};
 
 use crate::check::Tested;
 use crate::project::Project;
+use crate::settings::Settings;
 
 /// Of what a page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,23 +50,32 @@ impl Of {
     }
 }
 
+/// A run that is over.
+pub(crate) struct Ran<'a> {
+    pub(crate) of: Of,
+    pub(crate) title: &'a str,
+    pub(crate) settings: &'a Settings,
+    pub(crate) elapsed: Duration,
+}
+
 /// Writes what a run has found. Returns the path of what a person is to look at.
-pub(crate) fn write(
-    project: &Project,
-    of: Of,
-    title: &str,
-    elapsed: Duration,
-    tested: &[Tested],
-) -> io::Result<PathBuf> {
+pub(crate) fn write(project: &Project, ran: &Ran<'_>, tested: &[Tested]) -> io::Result<PathBuf> {
+    let of = ran.of;
     let directory = project.directory();
-    // Those of the last run would be taken for this one's.
     let failures = directory.join(of.failures());
-    let _ = fs::remove_dir_all(&failures);
     let unwritable = |path: &Path, error: io::Error| {
         io::Error::new(error.kind(), format!("{}: {error}", path.display()))
     };
     fs::create_dir_all(&failures).map_err(|error| unwritable(&failures, error))?;
+    // Those of the last run would be taken for this one's. The directory stays: another run may be about to write there.
+    for old in fs::read_dir(&failures).map_err(|error| unwritable(&failures, error))?.flatten() {
+        let _ = fs::remove_file(old.path());
+    }
     let mut sources = Sources::default();
+    if let Some(format) = ran.settings.links.clone() {
+        let root = std::path::absolute(&project.root)?;
+        sources.link(Links { root, format });
+    }
     let mut tried = Vec::new();
     for (index, test) in tested.iter().enumerate() {
         let Some(report) = &test.report else { continue };
@@ -86,17 +100,45 @@ pub(crate) fn write(
         tried.push(Tried { report: report.clone(), samples, page, expected });
     }
     let run = Run {
-        title: Some(title.to_owned()),
-        elapsed_ms: elapsed.as_millis().try_into().unwrap_or(u64::MAX),
+        title: Some(ran.title.to_owned()),
+        elapsed_ms: ran.elapsed.as_millis().try_into().unwrap_or(u64::MAX),
+        about: about(project, ran.settings),
         tried,
         ..Run::default()
     };
     let data = directory.join(of.data());
     fs::write(&data, serde_json::to_string(&run).map_err(io::Error::other)?)
         .map_err(|error| unwritable(&data, error))?;
-    let path = directory.join(of.page());
+    let path = path(project, of);
     fs::write(&path, run_page(&run, &sources)).map_err(|error| unwritable(&path, error))?;
     Ok(path)
+}
+
+/// What a run was run with, and of what. What cannot be had is left out.
+fn about(project: &Project, settings: &Settings) -> About {
+    let mut given: Vec<(String, String)> =
+        settings.knobs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+    given.push(("jobs".to_owned(), settings.jobs.to_string()));
+    let workers = settings.workers.count.map(|count| ("workers".to_owned(), count.to_string()));
+    given.extend(workers);
+    let said = |command: &mut Command| {
+        let output = command.current_dir(&project.root).stdin(Stdio::null()).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
+        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    };
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let compiler = said(Command::new(rustc).arg("--version"));
+    // The commit, whatever tags there are. Only looked at: no lock is taken.
+    let revision = said(
+        Command::new("git")
+            .args(["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"])
+            .env("GIT_OPTIONAL_LOCKS", "0"),
+    );
+    let revision = revision.map(|revision| match revision.strip_suffix("-dirty") {
+        Some(commit) => format!("{commit}, with changes"),
+        None => revision,
+    });
+    About { settings: given, compiler, revision }
 }
 
 /// How a search went, from nothing to its end: a short one has said nothing on the way.
@@ -138,12 +180,9 @@ fn read_sources(sources: &mut Sources, report: &Report, root: &Path) {
     }
 }
 
-/// The page that was written last, if there is one.
-pub(crate) fn last(project: &Project) -> Option<PathBuf> {
-    let pages = [Of::Run, Of::Comparison].map(|of| project.directory().join(of.page()));
-    let written = |path: &PathBuf| fs::metadata(path).and_then(|file| file.modified()).ok();
-    let found = pages.into_iter().filter_map(|path| Some((written(&path)?, path)));
-    found.max().map(|(_, path)| path)
+/// Where the page is, if there is one.
+pub(crate) fn path(project: &Project, of: Of) -> PathBuf {
+    project.directory().join(of.page())
 }
 
 /// A path as a person would type it here.

@@ -32,11 +32,13 @@ pub(crate) fn width() -> usize {
     crate::os::columns().unwrap_or(100).clamp(60, 200)
 }
 
-/// Columns that a line on standard output may have; none if it may be as long as it is: in a file or a log
-/// nothing has to fit.
-pub(crate) fn columns() -> Option<usize> {
+/// Columns of a log or a file, where no terminal says how many there are.
+const COLUMNS: usize = 120;
+
+/// Columns that a line on standard output may have: those of the terminal.
+pub(crate) fn columns() -> usize {
     let columns = crate::os::columns().filter(|_| io::stdout().is_terminal());
-    columns.map(|columns| columns.max(20))
+    columns.map_or(COLUMNS, |columns| columns.max(20))
 }
 
 /// Whether the terminal shows more than ASCII.
@@ -128,7 +130,7 @@ pub(crate) fn table(head: &[(&str, Side)], rows: &[Vec<String>]) -> String {
 
 /// The same with lines that fit.
 pub(crate) fn fitted(text: &str) -> String {
-    let Some(width) = columns() else { return text.to_owned() };
+    let width = columns();
     text.lines().map(|line| cut(line, width) + "\n").collect()
 }
 

@@ -14,6 +14,7 @@ use crate::find::{self, Test};
 use crate::project::Project;
 use crate::run::{self, Runner};
 use crate::settings::Settings;
+use crate::show::replayed;
 use crate::{deaths, debugger, os, print, regressions};
 
 /// A recording and what it says of its test.
@@ -153,6 +154,9 @@ impl ReplayTarget {
             colour: print::colour(),
             full: print::full(full),
             replay_command: Some(format!("cargo raddle replay {recording} {test}")),
+            replayed: Some(recording)
+                .filter(|file| Path::new(file).is_file())
+                .map(|file| replayed(file)),
             ..TextOptions::default()
         };
         print::out(&raddle_report::render(report, &options));

@@ -1,7 +1,7 @@
 //! Many tests, some at a time.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
@@ -14,11 +14,14 @@ use crate::find::Test;
 use crate::fleet::Fleet;
 use crate::host::{Desk, HostTree, Hosts};
 use crate::os;
-use crate::settings::Settings;
+use crate::settings::{Settings, Shared};
 use crate::show::Show;
 
 /// From one line of progress to the next.
 pub(crate) const PROGRESS: Duration = Duration::from_millis(250);
+
+/// How often it is looked whether Ctrl-C was pressed, if nothing else happens.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// What a run is run with.
 #[derive(Debug)]
@@ -61,14 +64,19 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// How a host is started.
+    /// How a host is started, where one test at a time is looked at.
     pub(crate) fn with_hosts<T>(&self, work: impl FnOnce(&Hosts<'_>) -> T) -> T {
+        self.with_shared_hosts(self.settings.shared(1), work)
+    }
+
+    fn with_shared_hosts<T>(&self, shared: Shared, work: impl FnOnce(&Hosts<'_>) -> T) -> T {
         let variables = self.settings.variables();
         let memory = self.settings.host_memory;
         let Self { desk, tree, progress, fleet, no_capture, .. } = *self;
         let workers = self.settings.workers;
         let variables = &variables;
-        let hosts = Hosts { desk, variables, memory, progress, tree, workers, fleet, no_capture };
+        let hosts =
+            Hosts { desk, variables, memory, progress, tree, workers, shared, fleet, no_capture };
         work(&hosts)
     }
 
@@ -78,13 +86,11 @@ impl<'a> Runner<'a> {
         let mut all: Vec<Option<Tested>> = vec![None; tests.len()];
         let next = AtomicUsize::new(0);
         let stopped = AtomicBool::new(false);
-        // Of all hosts at a time each test has as many as share its search.
-        let hosts = self.settings.workers.count.unwrap_or(1);
-        let workers = (self.settings.jobs / hosts).clamp(1, tests.len().max(1));
+        let shared = self.settings.shared(tests.len());
         let (send, events) = mpsc::channel();
-        self.with_hosts(|hosts| {
+        self.with_shared_hosts(shared, |hosts| {
             thread::scope(|scope| {
-                for _ in 0..workers {
+                for _ in 0..shared.tests {
                     let (send, next, stopped) = (send.clone(), &next, &stopped);
                     // The thread that starts a host waits for it: a host dies with its thread.
                     scope.spawn(move || {
@@ -102,24 +108,48 @@ impl<'a> Runner<'a> {
                     });
                 }
                 drop(send);
-                for event in events {
-                    match event {
-                        Event::Started(index) => show.started(&tests[index]),
-                        Event::Heard(index, Heard::Progress(progress)) => {
-                            show.progress(&tests[index], &progress);
-                        }
-                        Event::Heard(index, Heard::Retried(path, what)) => {
-                            show.retried(&tests[index], &path, what);
-                        }
-                        Event::Finished(index, tested) => {
-                            show.finished(&tested);
-                            all[index] = Some(*tested);
-                        }
-                    }
-                }
+                watch(&events, tests, show, &mut all);
             });
         });
         all.into_iter().flatten().collect()
+    }
+}
+
+/// Shows what happens until nothing can any more, and keeps the results. Ctrl-C is acknowledged at once, though searches
+/// may take a while to end.
+fn watch(
+    events: &Receiver<Event>,
+    tests: &[Test],
+    show: &mut dyn Show,
+    all: &mut [Option<Tested>],
+) {
+    let mut running = 0;
+    let mut acknowledged = os::interrupts() > 0;
+    loop {
+        let event = events.recv_timeout(LOOK);
+        if !acknowledged && os::interrupts() > 0 {
+            acknowledged = true;
+            show.interrupted(running);
+        }
+        match event {
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+            Ok(Event::Started(index)) => {
+                running += 1;
+                show.started(&tests[index]);
+            }
+            Ok(Event::Heard(index, Heard::Progress(progress))) => {
+                show.progress(&tests[index], &progress);
+            }
+            Ok(Event::Heard(index, Heard::Retried(path, what))) => {
+                show.retried(&tests[index], &path, what);
+            }
+            Ok(Event::Finished(index, tested)) => {
+                running -= 1;
+                show.finished(&tested);
+                all[index] = Some(*tested);
+            }
+        }
     }
 }
 
@@ -134,6 +164,7 @@ pub(crate) struct Tally {
     pub(crate) passed: u64,
     pub(crate) failed: u64,
     pub(crate) inconclusive: u64,
+    pub(crate) interrupted: u64,
     pub(crate) not_run: u64,
     pub(crate) ignored: u64,
 }
@@ -145,6 +176,7 @@ impl Tally {
             passed: count(Ending::Passed),
             failed: count(Ending::Failed),
             inconclusive: count(Ending::Inconclusive),
+            interrupted: count(Ending::Interrupted),
             not_run: (all - tested.len()) as u64,
             ignored,
         }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use raddle_knobs::{Given, KNOBS, Knob, PREFIX, PROFILE, nearest};
+use raddle_report::Links;
 use raddle_trace::host::VARIABLE;
 use toml::{Table, Value as Toml};
 
@@ -30,6 +31,8 @@ pub(crate) struct Settings {
     pub(crate) jobs: usize,
     pub(crate) workers: Workers,
     pub(crate) host_memory: Option<u64>,
+    /// Where places on pages lead, if anywhere.
+    pub(crate) links: Option<String>,
 }
 
 impl Settings {
@@ -98,7 +101,17 @@ impl Settings {
         let jobs = jobs.and_then(|jobs| jobs.try_into().ok()).unwrap_or_else(processors);
         let host_memory = take_number(&mut values, "host_memory");
         let workers = Workers::take(&mut values)?;
-        Ok(Self { knobs: values, jobs, workers, host_memory })
+        let links = values.remove("links").unwrap_or_else(|| Links::EDITOR.to_owned());
+        let links = Some(links).filter(|links| links != "none");
+        Ok(Self { knobs: values, jobs, workers, host_memory, links })
+    }
+
+    /// How so many tests share the hosts that may be alive at once.
+    pub(crate) fn shared(&self, tests: usize) -> Shared {
+        let each = self.workers.count.unwrap_or(1);
+        let at_a_time = (self.jobs / each).clamp(1, tests.max(1));
+        let hosts = self.workers.count.unwrap_or_else(|| (self.jobs / at_a_time).max(1));
+        Shared { tests: at_a_time, hosts }
     }
 
     /// What is set in the environment of each host.
@@ -124,10 +137,20 @@ impl Settings {
     }
 }
 
+/// How the hosts that may be alive at once are shared: never more than `tests` × `hosts`. That is more than `jobs` only if one
+/// test alone is to have more workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shared {
+    /// Tests at a time.
+    pub(crate) tests: usize,
+    /// Hosts for each of them, if several share its search.
+    pub(crate) hosts: usize,
+}
+
 /// How many hosts share the search of one test, and for how long each has a part of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Workers {
-    /// None: a test has one host, which runs its search whole.
+    /// None: a test has one host, which runs its search whole; unless it goes on from what several have left.
     pub(crate) count: Option<usize>,
     pub(crate) unit_executions: Option<u64>,
     pub(crate) unit_time: Option<Duration>,

@@ -17,7 +17,7 @@ use crate::run::Tally;
 pub(crate) use human::Human;
 pub(crate) use json::Json;
 pub(crate) use junit::junit;
-pub(crate) use summary::{failure_text, guarantee, verdict};
+pub(crate) use summary::{failure_text, guarantee, interrupted, replayed, verdict};
 
 /// Who is told.
 pub(crate) trait Show {
@@ -39,6 +39,11 @@ pub(crate) trait Show {
     /// A saved schedule was tried.
     fn retried(&mut self, test: &Test, file: &Path, what: Retried) {
         let _ = (test, file, what);
+    }
+
+    /// Ctrl-C was pressed while so many tests were running.
+    fn interrupted(&mut self, running: usize) {
+        let _ = running;
     }
 
     /// A test is over.

@@ -22,7 +22,7 @@ use crate::run::{self, Runner};
 const NAME: usize = 16;
 
 pub(crate) fn strategies(asked: &cli::Strategies) -> Result<u8, DriverError> {
-    let chosen = Chosen { filters: Vec::new(), exact: false, include_ignored: true };
+    let chosen = Chosen { include_ignored: true, ..Chosen::default() };
     let project = Project::load(asked.build.manifest_path.as_deref())?;
     let (tests, _) = prepare(&project, &asked.build, &chosen)?;
     let Some(test) = tests.first() else { return Ok(exit::NO_TESTS) };

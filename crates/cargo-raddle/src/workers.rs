@@ -35,14 +35,13 @@ pub(crate) fn count(hosts: &Hosts<'_>, test: &Test) -> Option<usize> {
         // What is to go on was begun by one host.
         return None;
     }
-    let processors = || thread::available_parallelism().map_or(1, usize::from);
-    hosts.workers.count.or_else(|| left.then(processors))
+    (left || hosts.workers.count.is_some()).then_some(hosts.shared.hosts)
 }
 
 /// A test begins anew in one host: units of an earlier run are of no use.
 pub(crate) fn forget(hosts: &Hosts<'_>, test: &Test) {
     if let Some(checkpoints) = hosts.desk.checkpoints.as_ref().filter(|kept| !kept.resumes()) {
-        let _ = std::fs::remove_file(checkpoints.units(&test.id));
+        let _ = checkpoints.remove_units(&test.id);
     }
 }
 
@@ -56,9 +55,16 @@ pub(crate) fn search(
 ) -> Result<(String, String), String> {
     let checkpoints = hosts.desk.checkpoints.as_ref().ok_or("there is no place for units")?;
     checkpoints.prepare().map_err(|error| format!("no place for units: {error}"))?;
+    if !checkpoints.resumes() {
+        // Those of a search that this run does not come to would be taken up by one that goes on from it.
+        let removed = checkpoints.remove_units(&test.id);
+        removed.map_err(|error| format!("units of an earlier run cannot be removed: {error}"))?;
+    }
     let file = checkpoints.units(&test.id);
     let binary = hosts.desk.binary(&test.binary.path).map_err(|error| error.to_string())?;
-    let board = Board::new(hosts.workers, workers, file, binary, checkpoints.resumes());
+    let deaths = checkpoints.known_deaths(&test.id, || Ok(binary.clone()))?;
+    let resume = checkpoints.resumes().then_some(deaths);
+    let board = Board::new(hosts.workers, workers, file, binary, resume);
     let mut output = String::new();
     thread::scope(|scope| {
         // The thread that starts a host waits for it: a host dies with its thread.

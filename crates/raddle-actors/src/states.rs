@@ -8,6 +8,8 @@
 //! `Misses:` a state whose fingerprint is that of another one; the guarantee has the chance of that.
 //! Executions that do not end are covered by their states, but not asked what they never do.
 
+mod explorers;
+mod frontier;
 mod offered;
 mod plain;
 mod processes;
@@ -28,6 +30,7 @@ use raddle_engine::explorer::Explorer;
 use raddle_engine::states::SavedStates;
 use raddle_trace::{Covered, Guarantee, StateKey};
 
+use self::frontier::Entry;
 pub(crate) use self::offered::Offered;
 use self::processes::Processes;
 pub use self::report::{Delivery, Judged, Refused, Searched, Stopped, Violation, Visited};
@@ -36,7 +39,7 @@ use self::seen::Seen;
 pub use self::seen::WhenFull;
 pub use self::space::{Enabled, Next, Space};
 use self::strata::{Strata, Stratified};
-use self::team::{Entry, First, GoOn, Shared, Walk};
+use self::team::{First, GoOn, Shared, Walk};
 use self::walker::{Halt, Tally, Walker, Wrong};
 use self::way::{Way, following};
 use crate::follow::{Lead, follow};
@@ -222,6 +225,15 @@ impl States {
     }
 }
 
+impl States {
+    /// Whether it may end without all states, so that what it visits depends on its order. That is the same again only on
+    /// one thread.
+    fn may_leave_out(&self) -> bool {
+        let delays = self.strata.as_ref().and_then(|strata| strata.delays);
+        delays.is_some() || self.cache_bytes != usize::MAX
+    }
+}
+
 impl fmt::Display for States {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.strata, self.order) {
@@ -330,12 +342,12 @@ impl<S: Send + Sync + 'static> Model<S> {
         go_on: GoOn<'_>,
     ) -> Result<Searched, Halt> {
         let exact = space.stepper.exact;
-        let Walked { tally, unique, dropped, seen_bytes, mut halt, finished, whole, begun } =
+        let Walked { tally, unique, dropped, seen_bytes, mut halt, finished, whole, mut begun } =
             self.walk(states, space, states.saved, from, go_on)?;
         if let Some(Halt::Wrong(wrong)) = &halt
             && wrong.way.is_none()
         {
-            halt = Some(self.again_with_ways(states, exact, wrong)?);
+            (halt, begun) = self.again_with_ways(states, exact, wrong)?;
         }
         let (stopped, wrong) = match halt {
             None if whole => (Stopped::Covered, None),
@@ -415,9 +427,8 @@ impl<S: Send + Sync + 'static> Model<S> {
         }
         let from = from.as_ref();
         let (tally, halt) = match &strata {
-            // Only on one thread the same search again finds the same.
             Some(strata) => {
-                let ways = ways || states.threads > 1;
+                let ways = ways || states.threads > 1 && states.may_leave_out();
                 Self::walk_strata(strata, walker, ways, from, go_on)
             }
             None => Self::walk_plainly(states.order, walker, ways, from, go_on),
@@ -506,13 +517,20 @@ impl<S: Send + Sync + 'static> Model<S> {
         team::run(walk, walker, begin, go_on)
     }
 
-    /// Finds the way to a violation by searching again, on one thread and with ways.
-    fn again_with_ways(&self, states: &States, exact: Exact, found: &Wrong) -> Result<Halt, Halt> {
+    /// Finds a violation with the way to it by searching again, on one thread and with ways. On several threads it may have been
+    /// another one. Besides it the most delays of the strata that were begun.
+    fn again_with_ways(
+        &self,
+        states: &States,
+        exact: Exact,
+        found: &Wrong,
+    ) -> Result<(Option<Halt>, Option<u32>), Halt> {
         let unlimited = States { most: u64::MAX, bytes: usize::MAX, threads: 1, ..states.clone() };
         let space = self.space_of(exact).map_err(Halt::Refused)?;
         let go_on: GoOn<'_> = &mut Telling(&mut |_| true);
-        match self.walk(&unlimited, space, true, None, go_on)?.halt {
-            Some(halt @ Halt::Wrong(_)) => Ok(halt),
+        let Walked { halt, begun, .. } = self.walk(&unlimited, space, true, None, go_on)?;
+        match halt {
+            Some(Halt::Wrong(_)) => Ok((halt, begun)),
             _ => panic!(
                 "raddle: {}; the search was run again for the way there, and did not find it: \
                  {NOT_THE_SAME}",

@@ -12,6 +12,7 @@ use std::rc::Rc;
 
 use raddle_engine::explorer::take_order;
 
+pub(crate) use self::memo::FingerprintHasher;
 use self::memo::Memo;
 use self::next_state::NextState;
 use crate::faults::Faults;

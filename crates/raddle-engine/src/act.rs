@@ -104,7 +104,11 @@ impl<M: Model> Object<M> {
     }
 
     /// The part of [`wait`](Self::wait) for a task. `ex` is the current execution.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a join is a part of the life of every task, and has one op"
+    )]
+    #[inline(always)]
     pub(crate) fn wait_in(
         &self,
         ex: *mut Execution,

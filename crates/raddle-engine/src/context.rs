@@ -36,6 +36,7 @@ mod walk;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::panic::Location;
 use std::sync::{Arc, Mutex};
 
 use raddle_trace::hash::Fnv1a;
@@ -177,6 +178,36 @@ const MOST_PLACES: usize = 1 << 14;
 const ROOM: usize = 128 << 10;
 /// The largest depth of a context, in frames; frames further out are not read.
 const MOST_FRAMES: usize = 256;
+/// Ops that are recognised at once, a power of two; and how many places of the table are looked at for one.
+const RECOGNISED: usize = 1 << 11;
+const PROBES: usize = 4;
+
+/// An op whose context was found before: at this place of the source, from this place of the stack. Nearly always that
+/// tells the calls, which are compared all the same.
+#[derive(Debug)]
+struct Recognised {
+    site: usize,
+    from: usize,
+    depth: usize,
+    frames: Box<[Frame]>,
+    scopes: Box<[Opened]>,
+    context: Context,
+}
+
+impl Recognised {
+    fn is(
+        &self,
+        site: usize,
+        from: usize,
+        depth: usize,
+        stack: &Range<usize>,
+        scopes: &[Opened],
+    ) -> bool {
+        (self.site, self.from, self.depth) == (site, from, depth)
+            && *self.scopes == *scopes
+            && walk::is_same(&self.frames, stack)
+    }
+}
 
 /// What an OS thread knows of the table, so that it need not be locked for each op, and of stacks, so that
 /// they need not be walked for each.
@@ -188,6 +219,8 @@ struct Known {
     numbers: BTreeMap<Box<[u32]>, Context>,
     /// By where the stack ended.
     walked: BTreeMap<usize, Vec<Walked>>,
+    /// By where the op stands and where the stack ended.
+    recognised: Vec<Option<Recognised>>,
     frames: Vec<Frame>,
     list: Vec<u32>,
 }
@@ -210,9 +243,11 @@ impl Known {
         number
     }
 
-    /// The context at the stack's end, `from`.
+    /// The context of an op at `site`, at the stack's end, `from`.
+    #[inline]
     fn context(
         &mut self,
+        site: usize,
         depth: usize,
         from: usize,
         stack: &Range<usize>,
@@ -222,6 +257,48 @@ impl Known {
             self.list(depth, &[], stack, scopes);
             return self.number();
         }
+        let home = (site >> 3).wrapping_mul(0x9e37_79b1) ^ from >> 4;
+        for probe in 0..PROBES {
+            match self.recognised.get(home.wrapping_add(probe) % RECOGNISED) {
+                Some(Some(known)) if known.is(site, from, depth, stack, scopes) => {
+                    return known.context;
+                }
+                Some(Some(_)) => {}
+                _ => break,
+            }
+        }
+        self.recognise(home, (site, from, depth), stack, scopes)
+    }
+
+    /// Finds the context, and keeps it where [`context`](Self::context) looks first.
+    #[cold]
+    fn recognise(
+        &mut self,
+        home: usize,
+        (site, from, depth): (usize, usize, usize),
+        stack: &Range<usize>,
+        scopes: &[Opened],
+    ) -> Context {
+        let (context, frames) = self.find(depth, from, stack, scopes);
+        if self.recognised.is_empty() {
+            self.recognised.resize_with(RECOGNISED, || None);
+        }
+        let place = |probe: usize| home.wrapping_add(probe) % RECOGNISED;
+        let free = (0..PROBES).find(|probe| self.recognised[place(*probe)].is_none());
+        let known = Recognised { site, from, depth, frames, scopes: scopes.into(), context };
+        // Of many that share their places, the one that came last.
+        self.recognised[place(free.unwrap_or(0))] = Some(known);
+        context
+    }
+
+    /// The context at the stack's end, with the frames that tell it.
+    fn find(
+        &mut self,
+        depth: usize,
+        from: usize,
+        stack: &Range<usize>,
+        scopes: &[Opened],
+    ) -> (Context, Box<[Frame]>) {
         let same = |way: &Walked| way.depth == depth && walk::is_same(&way.frames, stack);
         let ways = self.walked.get(&from);
         let known = ways.and_then(|ways| ways.iter().position(same));
@@ -229,12 +306,12 @@ impl Known {
             Some(at) => &self.walked[&from][at],
             None => self.learn(depth, from, stack),
         };
+        let (context, frames) = (way.context, way.frames.clone());
         if scopes.is_empty() {
-            return way.context;
+            return (context, frames);
         }
-        let frames = way.frames.clone();
         self.list(depth, &frames, stack, scopes);
-        self.number()
+        (self.number(), frames)
     }
 
     /// Walks the stack and remembers what it looks like.
@@ -316,19 +393,25 @@ impl Known {
     }
 }
 
-/// The context of the op that a task announces: the names of so many calls, on this stack and in these scopes.
-/// Called on that stack.
+/// The context of the op that a task announces at this place of the source: the names of so many calls, on this stack and
+/// in these scopes. Called on that stack.
 #[cold]
 #[inline(never)]
-pub(crate) fn capture(depth: u8, stack: &Range<usize>, scopes: &[Opened]) -> Context {
+pub(crate) fn capture(
+    site: &'static Location<'static>,
+    depth: u8,
+    stack: &Range<usize>,
+    scopes: &[Opened],
+) -> Context {
     // Where the frame of this very function is.
     let here = 0_u8;
     let from = std::ptr::from_ref(std::hint::black_box(&here)) as usize;
-    KNOWN.with_borrow_mut(|known| known.context(depth.into(), from, stack, scopes))
+    let site = std::ptr::from_ref(site) as usize;
+    KNOWN.with_borrow_mut(|known| known.context(site, depth.into(), from, stack, scopes))
 }
 
 /// A scope that is open, of a task.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Opened {
     pub(crate) name: &'static str,
     /// Where its [`Scope`](crate::scope::Scope) is: in the frame of the function that opened it.

@@ -104,6 +104,7 @@ pub fn explore_from(
         counts: carried.counts,
         leaked: carried.leaked,
         difference: None,
+        waits: None,
         before_limit: None,
         failures: Failures::default(),
         kinds: BTreeMap::new(),
@@ -142,6 +143,8 @@ struct Exploration<'a, 'b> {
     leaked: u64,
     /// Where an execution that was run twice was not the same both times.
     difference: Option<Divergence>,
+    /// Where an execution that was run twice waited for something outside, both times.
+    waits: Option<Note>,
     /// The panic that came before a limit, in the first execution that had both.
     before_limit: Option<String>,
     failures: Failures,
@@ -244,7 +247,7 @@ impl Exploration<'_, '_> {
         let (body, number) = (*body, counts.executions);
         let asked = audience.while_running();
         if twice && apart.is_none() {
-            search.listeners.witness = Some(Box::default());
+            search.listeners.witness = Some(Box::new(Witness::new(self.setup.stopwatch)));
         }
         let ran = if let Some(apart) = apart {
             Some(Box::new(apart.run(search, asked, body, lap, number)?))
@@ -364,7 +367,10 @@ impl Exploration<'_, '_> {
 
     /// Notes where the second time was not like the first, which had completed.
     fn compare(&mut self, ran: &mut Ran, witness: Option<Box<Witness>>) {
-        let Some(witness) = witness else { return };
+        let Some(mut witness) = witness else { return };
+        if matches!(ran.outcome, Outcome::Completed) && self.waits.is_none() {
+            self.waits = witness.waited();
+        }
         let (step, decision) = (self.search.n_steps, self.search.decisions.taken.len());
         match &mut ran.ending {
             Ending::Diverged(divergence) => {
@@ -432,7 +438,7 @@ impl Exploration<'_, '_> {
     fn finish(mut self, ended: Ended) -> Explored {
         self.pause(Some(&ended));
         let Self { mut search, audience, setup, counts, leaked, .. } = self;
-        let Self { difference, before_limit, failures, kinds, .. } = self;
+        let Self { difference, before_limit, failures, kinds, waits, .. } = self;
         let mut notes = Vec::new();
         if let Ended::Diverged(divergence) = &ended {
             notes.push(Note::Diverged(divergence.clone()));
@@ -449,6 +455,7 @@ impl Exploration<'_, '_> {
                 ),
             });
         }
+        notes.extend(waits);
         if leaked > 0 {
             notes.push(Note::Leaked { tasks: leaked });
         }
@@ -459,9 +466,9 @@ impl Exploration<'_, '_> {
             notes.push(Note::NothingConcurrent);
         }
         // A deadlock shows its cycle itself.
-        if !matches!(&failure, Some(Failure { outcome: Outcome::Deadlock { .. }, .. })) {
-            notes.append(&mut search.detectors.locks.notes);
-        }
+        let deadlock = matches!(&failure, Some(Failure { outcome: Outcome::Deadlock { .. }, .. }));
+        let shown = |note: &Note| !(deadlock && matches!(note, Note::LockOrder { .. }));
+        notes.extend(search.detectors.locks.notes.drain(..).filter(shown));
         notes.append(&mut audience.remarks().notes);
         let assumptions = search.lasting.seen.assumptions(setup.settings);
         let progress = audience.progress();

@@ -1,10 +1,15 @@
-//! What a process says when it aborts: a failure that was found, or a panic whose unwinding it did not survive.
+//! What a process says when it ends in the middle of an execution: which command shows how it came to that, a failure that was
+//! found, a panic whose unwinding it did not survive.
 //!
 //! A guard that aborts when it is dropped by a panic, or a panic in a destructor, ends the process before anything
 //! can be reported. So whatever is known is written down before code of the test runs that could do that: the panic hook
 //! runs before anything is unwound. A handler of `SIGABRT` hands it to the thread that watches the search, which runs
 //! the execution again for its trace and reports it; the thread that aborts waits for ever. Without one that
 //! watches, the handler prints it and the process ends. Elsewhere than on Unix nothing is printed.
+//!
+//! The command is a text that the search was given ([`Setup::at_death`](crate::Setup)), so that a handler has nothing to put
+//! together. It is also printed if the process ends by a fault (`faults.rs`) or by `exit`. Only the OS thread that runs the
+//! execution knows of it: what another thread of the test does leaves no line.
 //!
 //! # Why: A panic that is being handled belongs to the test
 //! A task that panics unwinds, because it may be caught or joined: that is what the program does. If the process does
@@ -195,7 +200,7 @@ impl LastWords {
     /// drop(words);
     /// ```
     pub fn new(text: String) -> Self {
-        install();
+        catch_aborts();
         let mut found = at_fork::lock(&FOUND);
         let number = found.last().map_or(0, |(number, _)| number + 1);
         found.push((number, text));
@@ -219,21 +224,38 @@ impl Drop for LastWords {
 const HOW: &str =
     "`cargo raddle test` runs the test in a process of its own, and shows how it came to that.\n";
 
-/// Says it, without waiting for anything.
+/// What is said of the execution that runs on an OS thread, if one does and something is to be said ([`install`]).
+#[cfg(unix)]
+type Running = fn() -> Option<&'static str>;
+
+#[cfg(unix)]
+static RUNNING: std::sync::OnceLock<Running> = std::sync::OnceLock::new();
+
+#[cfg(unix)]
+fn write(text: &str) {
+    // SAFETY: a valid buffer of that length. May be called in a handler of a signal.
+    unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
+}
+
+/// The process ends: says of the execution that runs on this OS thread how to find out what leads to that, if one runs.
+/// Neither allocates nor waits, so it may be called in a handler of a signal.
+#[cfg(unix)]
+pub(crate) fn say_what_runs() -> bool {
+    let line = RUNNING.get().and_then(|running| running());
+    line.inspect(|line| write(line)).is_some()
+}
+
+/// Says all that is known, without waiting for anything.
 #[cfg(unix)]
 fn say() {
-    let write = |text: &str| {
-        // SAFETY: a valid buffer of that length.
-        unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
-    };
-    let _ = PANICKED.try_with(|words| {
-        if let Ok(words) = words.try_borrow()
-            && !words.0.is_empty()
-        {
-            write(&words.0);
-            write(HOW);
-        }
+    let panicked = PANICKED.try_with(|words| {
+        let Ok(words) = words.try_borrow() else { return false };
+        write(&words.0);
+        !words.0.is_empty()
     });
+    if !say_what_runs() && panicked == Ok(true) {
+        write(HOW);
+    }
     if let Ok(found) = FOUND.try_lock() {
         found.iter().for_each(|(_, text)| write(text));
     }
@@ -251,39 +273,93 @@ fn is_handed_over() -> bool {
     std::thread::panicking() && pulse.abort()
 }
 
+/// Sees to it that what is known is said when the process aborts, or ends by `exit` in the middle of an execution. `running`
+/// is asked then; it must neither allocate nor wait.
 #[cfg(unix)]
-pub(crate) fn install() {
-    use std::sync::Once;
+pub(crate) fn install(running: fn() -> Option<&'static str>) {
+    static AT_EXIT: std::sync::Once = std::sync::Once::new();
 
+    extern "C" fn on_exit() {
+        say_what_runs();
+    }
+
+    RUNNING.get_or_init(|| running);
+    catch_aborts();
+    // SAFETY: a plain call; the function does not unwind.
+    AT_EXIT.call_once(|| _ = unsafe { libc::atexit(on_exit) });
+}
+
+#[cfg(unix)]
+fn catch_aborts() {
+    use std::sync::{Once, OnceLock};
+
+    static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
     static INSTALLED: Once = Once::new();
 
-    extern "C" fn on_abort(signal: libc::c_int) {
-        if is_handed_over() {
+    unsafe extern "C" fn on_abort(
+        signal: libc::c_int,
+        info: *mut libc::siginfo_t,
+        context: *mut libc::c_void,
+    ) {
+        let theirs = BEFORE.get().filter(|before| before.sa_sigaction > libc::SIG_IGN);
+        // A program with a handler of its own keeps it, and ends as that one says.
+        if theirs.is_none() && is_handed_over() {
             loop {
                 // SAFETY: a plain call.
                 unsafe { libc::pause() };
             }
         }
         say();
-        // SAFETY: a plain call. `abort` raises the signal once more when this returns.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
+        // SAFETY: what was installed before is called as the kernel would call it. `abort` raises the signal once more when
+        // this returns.
+        unsafe {
+            match theirs {
+                Some(theirs) => call(theirs, signal, info, context),
+                None => _ = libc::signal(signal, libc::SIG_DFL),
+            }
+        }
     }
 
+    BEFORE.get_or_init(|| {
+        // SAFETY: plain calls with valid pointers. What was there is known before the handler is.
+        unsafe {
+            let mut before: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(libc::SIGABRT, std::ptr::null(), &raw mut before);
+            before
+        }
+    });
     INSTALLED.call_once(|| {
         // SAFETY: plain calls with valid pointers.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = on_abort as *const () as usize;
-            action.sa_flags = libc::SA_ONSTACK;
-            let mut before: libc::sigaction = std::mem::zeroed();
-            libc::sigaction(libc::SIGABRT, std::ptr::null(), &raw mut before);
-            // A program with a handler of its own keeps it.
-            if before.sa_sigaction == libc::SIG_DFL {
-                libc::sigaction(libc::SIGABRT, &raw const action, std::ptr::null_mut());
-            }
+            action.sa_flags = libc::SA_ONSTACK | libc::SA_SIGINFO;
+            libc::sigaction(libc::SIGABRT, &raw const action, std::ptr::null_mut());
         }
     });
 }
 
+/// Calls the handler that was installed before ours.
+///
+/// # Safety
+/// In a handler, with what the kernel passed to it; `before` has a function.
+#[cfg(unix)]
+pub(crate) unsafe fn call(
+    before: &libc::sigaction,
+    signal: libc::c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::c_void,
+) {
+    type Handler = unsafe extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+    // SAFETY: by contract. A handler of one argument does not look at the others.
+    unsafe {
+        let handler: Handler = std::mem::transmute(before.sa_sigaction);
+        handler(signal, info, context);
+    }
+}
+
 #[cfg(not(unix))]
-pub(crate) fn install() {}
+pub(crate) fn install(_: fn() -> Option<&'static str>) {}
+
+#[cfg(not(unix))]
+fn catch_aborts() {}

@@ -73,6 +73,7 @@ pub(crate) struct LockOrder {
     /// The locks of the execution, in order of first use.
     pub(crate) known: Vec<Lock>,
     told: Vec<Vec<ShownEdge>>,
+    /// What is to be said of the search: such cycles, and what [`tell_difference`](crate::rt::tell_difference) was given.
     pub(crate) notes: Vec<Note>,
 }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use raddle_trace::hash::mix;
-use raddle_trace::{LimitKind, TaskKind};
+use raddle_trace::{LimitKind, Note, TaskKind};
 
 pub use crate::act::{step_both, step_both_timeout};
 use crate::announce::{Sleep, Yield};
@@ -28,7 +28,7 @@ pub use crate::passive::{PassiveWork, Worked};
 use crate::receive::{ActorNews, Done, Letter, Posting};
 use crate::states::StateSpace;
 use crate::strategy::{Event, Stateful, Waits};
-use crate::task::{Job, NO_SLOT};
+use crate::task::{Job, NO_SLOT, State};
 
 /// Whether the caller is a task of an execution.
 #[inline]
@@ -226,6 +226,53 @@ impl<T> Handle<'_, T> {
             unsafe { (*self.task.execution()).take_panic(self.task.id) };
         }
         result
+    }
+}
+
+/// Waits until every other task that runs code of the test has ended, those too that are started meanwhile. `site` is where
+/// reports say that it waits. Like a join, this is not a scheduling point. Takes no panic from a task.
+pub fn join_others(site: &'static Location<'static>) {
+    let ex = Execution::current();
+    let mut index = 0;
+    // SAFETY: the current execution, on the stack of its current task; tasks are boxed and live as long as the search, and no
+    // borrow of their list is held over the wait.
+    unsafe {
+        while !ex.is_null() && !(*ex).is_tearing() && index < (*ex).tasks.created.len() {
+            let id = (&(*ex).tasks.created)[index];
+            index += 1;
+            let entry = (*ex).task(id);
+            let live = entry.state == State::Live;
+            if id == (*ex).current || live && entry.fiber.is_null() {
+                continue;
+            }
+            if live {
+                entry.life.wait_in(ex, LifeOp::Join, site);
+            }
+            (*ex).joined(id);
+        }
+    }
+}
+
+/// Whether a task of this execution has panicked, even if that was caught.
+#[must_use]
+pub fn has_panicked() -> bool {
+    let ex = Execution::current();
+    // SAFETY: the current execution, read for a moment.
+    !ex.is_null() && unsafe { (*ex).tasks.n_panics } > 0
+}
+
+/// Adds a [difference](Note::Difference) to the report of the search, once: for a package that stands in for another tool, of
+/// something that the test has just asked for and that raddle does not do. Outside an execution nothing is said.
+pub fn tell_difference(text: &str) {
+    let ex = Execution::current();
+    if ex.is_null() {
+        return;
+    }
+    // SAFETY: the current execution, changed for a moment.
+    let notes = unsafe { &mut (*ex).detectors.locks.notes };
+    let told = |note: &Note| matches!(note, Note::Difference { text: told } if told == text);
+    if !notes.iter().any(told) {
+        notes.push(Note::Difference { text: text.to_owned() });
     }
 }
 

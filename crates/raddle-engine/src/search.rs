@@ -21,9 +21,10 @@ pub use crate::op::Name;
 use crate::pulse::Pulse;
 use crate::recorder::Recorder;
 use crate::seen::Seen;
+use crate::stopwatch::Stopwatch;
 use crate::strategy::Strategy;
 use crate::tape::Tape;
-use crate::{fiber, last_words, object, overflow, panic_hook};
+use crate::{faults, fiber, last_words, object, panic_hook};
 
 /// What a search is run with, besides its strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +43,9 @@ pub struct Setup {
     /// Whether a few executions are run twice, the first among them: if they do not do the same both times the
     /// search ends with a divergence. The second time counts for nothing.
     pub run_twice: bool,
+    /// What measures the executions that are run twice: if one waits for something outside of raddle, both times and at the
+    /// same step, there is a note that says where.
+    pub stopwatch: Option<Stopwatch>,
     /// Whether the steps of a trace are recorded with the functions that led to them. To find their names takes
     /// some hundred milliseconds the first time.
     pub calls: bool,
@@ -55,6 +59,8 @@ pub struct Setup {
     /// Whether each execution runs in a process of its own, and who sees to that: statics start anew, and
     /// an execution that ends its process is a failure like others, after which the search goes on.
     pub isolation: Option<Isolator>,
+    /// What is written to standard error if the process ends in the middle of an execution, by a fault, an abort or `exit`.
+    pub at_death: Option<&'static str>,
 }
 
 impl Default for Setup {
@@ -66,11 +72,13 @@ impl Default for Setup {
             stack_size: 1 << 20,
             loud: false,
             run_twice: false,
+            stopwatch: None,
             calls: false,
             backtraces: false,
             keep_going: false,
             tape: None,
             isolation: None,
+            at_death: None,
         }
     }
 }
@@ -171,6 +179,17 @@ fn run_apart(
     })
 }
 
+/// What is to be said if the process ends while an execution runs on this OS thread.
+fn line_of_what_runs() -> Option<&'static str> {
+    let execution = Execution::current();
+    if execution.is_null() {
+        return None;
+    }
+    // SAFETY: the current execution is live, and this is read by its own OS thread, which may be interrupted anywhere in it:
+    // what is read was written before it became the current one.
+    unsafe { (*execution).lasting.at_death }
+}
+
 impl Search {
     /// A search, and what runs its executions elsewhere, if anything does.
     pub(crate) fn new(
@@ -181,8 +200,8 @@ impl Search {
             return Err(EngineError::Nested);
         }
         panic_hook::install();
-        overflow::install();
-        last_words::install();
+        faults::install();
+        last_words::install(line_of_what_runs);
         let apart = setup.isolation.map(Isolator::make).transpose()?;
         let own = match &apart {
             Some(apart) => apart.pulse(),
@@ -190,7 +209,8 @@ impl Search {
         };
         pulse(own);
         let limits = Limits { tasks: setup.limits.tasks.max(1), ..setup.limits };
-        let Setup { settings, teardown, stack_size, loud, calls, backtraces, tape, .. } = *setup;
+        let Setup { settings, teardown, stack_size, tape, at_death, .. } = *setup;
+        let Setup { loud, calls, backtraces, .. } = *setup;
         let lasting = || {
             let seen = Seen::default();
             let shown = Shown { loud, calls, backtraces };
@@ -204,6 +224,7 @@ impl Search {
                 kept_too_many,
                 shown,
                 seen,
+                at_death,
             }
         };
         let mut execution = SPARE.take().unwrap_or_else(|| Execution::new(lasting()));

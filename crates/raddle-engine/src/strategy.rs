@@ -123,6 +123,11 @@ pub trait Pending: fmt::Debug {
     fn strayed(&self) -> bool {
         false
     }
+    /// Whether nothing can move by itself: the options of a schedule are then timers that are due at the same time and
+    /// fire only in such a state ([`Timeouts::Idle`](raddle_trace::Timeouts::Idle)).
+    fn idle(&self) -> bool {
+        false
+    }
     /// How a person calls an object that is no model's, such as an actor, if [`Needs::labels`]; else empty.
     fn object_name(&self, object: ObjectId) -> String {
         let _ = object;
@@ -340,8 +345,8 @@ pub struct Step<'a> {
     pub decided: Decided,
     /// What it watches: objects that its task had looked at in vain, of which one had to change first.
     pub watch: Watch,
-    /// Its task would have waited for others to change something, but no task could move: it depends on every step
-    /// before it, and could not have come before any.
+    /// No task could move: it is a timer's that fires only then, or its task would have waited for others to change
+    /// something. It depends on every step before it, and could not have come before any.
     pub last_resort: bool,
     /// The step without which it could not have been, by its number, from 1: the one that sent the
     /// message which this one handles.

@@ -10,9 +10,10 @@
 
 use std::panic::Location;
 
-use raddle_trace::Divergence;
+use raddle_trace::{Divergence, Note, Site};
 
 use crate::op::{Access, ObjectId, TaskId};
+use crate::stopwatch::{Stopwatch, Timing};
 
 /// So many steps are kept, of some hundred bytes each.
 pub(crate) const MOST_STEPS: usize = 1 << 16;
@@ -40,12 +41,46 @@ pub(crate) struct Witness {
     /// In the second execution: how many steps it has taken.
     again: Option<usize>,
     difference: Option<Divergence>,
+    /// If time is measured.
+    timing: Option<Timing>,
 }
 
 impl Witness {
+    /// Of an execution that begins.
+    pub(crate) fn new(watch: Option<Stopwatch>) -> Self {
+        Self { timing: watch.map(Timing::new), ..Self::default() }
+    }
+
     /// What comes now is the second execution.
     pub(crate) fn compare(&mut self) {
+        if let Some(timing) = &mut self.timing {
+            timing.first(self.steps.len());
+            timing.again();
+        }
         self.again = Some(0);
+    }
+
+    /// Where both executions waited for something outside of raddle, if they did. After the second one.
+    pub(crate) fn waited(&mut self) -> Option<Note> {
+        let (timing, at) = (self.timing.as_mut()?, self.again?);
+        timing.second(at);
+        let (n_before, waited_ns) = timing.waited()?;
+        let place = |step: &Step| Site {
+            file: step.site.file().to_owned(),
+            line: step.site.line(),
+            column: step.site.column(),
+        };
+        let (before, after) = self.steps.split_at(n_before.min(self.steps.len()));
+        // What runs after a step is the code of its task, up to the next step of that.
+        let next = match before.last() {
+            Some(last) => after.iter().find(|step| step.task == last.task),
+            None => after.first(),
+        };
+        Some(Note::WaitsOutside {
+            us: waited_ns / 1_000,
+            after: before.last().map(place),
+            before: next.map(place),
+        })
     }
 
     /// Whether it has heard of as many steps as it keeps.
@@ -64,10 +99,16 @@ impl Witness {
     ) {
         let step = Step { task, touched, site, text };
         let Some(at) = self.again else {
+            if let Some(timing) = &mut self.timing {
+                timing.first(self.steps.len());
+            }
             self.steps.push(step);
             return;
         };
         self.again = Some(at + 1);
+        if let Some(timing) = &mut self.timing {
+            timing.second(at);
+        }
         if self.difference.is_some() {
             return;
         }

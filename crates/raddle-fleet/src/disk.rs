@@ -31,6 +31,9 @@ use crate::ledger::Ledger;
 use crate::queue::{Held, Lease, Queue, QueueState, RecordOutcome};
 use crate::record::{Completion, Ending, QueuedUnit, Record, VERSION};
 
+/// What to do about a file that cannot be used. Nobody has to know where it is.
+const ANEW: &str = "begin anew (cargo raddle test: --discard-checkpoints)";
+
 /// How long changes wait for others before they are committed, at least.
 const INTERVAL: Duration = Duration::from_millis(500);
 /// They wait for so many times what the last commit took: a hundredth of the time goes into commits, whatever the disk.
@@ -273,8 +276,8 @@ impl Inner {
             return Err(QueueError::new(
                 Problem::Mismatch,
                 format!(
-                    "{place} was written by another version of raddle; go on with that one, or remove the \
-                     file to begin anew"
+                    "{place} was written by another version of raddle; go on with that one, or \
+                     {ANEW}"
                 ),
             ));
         }
@@ -283,7 +286,7 @@ impl Inner {
                 Problem::Mismatch,
                 format!(
                     "{place} is of another search: the test binary, the test or its settings have changed; \
-                     remove the file to begin anew"
+                     {ANEW}"
                 ),
             ));
         }
@@ -502,10 +505,9 @@ fn wrong(place: &str, error: impl Into<redb::Error>) -> QueueError {
                 "{place} is in use: another cargo raddle runs this test; wait for it, or stop it"
             ),
         ),
-        redb::Error::UpgradeRequired(_) => QueueError::new(
-            Problem::Mismatch,
-            format!("{place} has an old format; remove it to begin anew"),
-        ),
+        redb::Error::UpgradeRequired(_) => {
+            QueueError::new(Problem::Mismatch, format!("{place} has an old format; {ANEW}"))
+        }
         error => damaged(place, &error),
     }
 }
@@ -513,7 +515,7 @@ fn wrong(place: &str, error: impl Into<redb::Error>) -> QueueError {
 fn damaged(place: &str, error: &dyn fmt::Display) -> QueueError {
     QueueError::new(
         Problem::Corrupt,
-        format!("{place} is damaged, and nothing of it is used: {error}; remove it to begin anew"),
+        format!("{place} is damaged, and nothing of it is used: {error}; {ANEW}"),
     )
 }
 

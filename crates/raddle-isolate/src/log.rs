@@ -81,6 +81,7 @@ pub(crate) enum Entry {
     Ages(u64),
     Place(u32),
     Strayed(bool),
+    Idle(bool),
     /// So many tasks follow.
     Blocked(u32),
     /// So many ops follow.

@@ -291,6 +291,12 @@ impl Pending for Noting<'_> {
         self.log.put(Entry::Strayed(strayed));
         strayed
     }
+
+    fn idle(&self) -> bool {
+        let idle = self.inner.idle();
+        self.log.put(Entry::Idle(idle));
+        idle
+    }
 }
 
 /// What was read of an execution in a fork.
@@ -638,6 +644,13 @@ impl Pending for Again<'_, '_> {
         match self.0.borrow_mut().entry() {
             Some(Entry::Strayed(strayed)) => strayed,
             other => lost("strayed", other.as_ref()),
+        }
+    }
+
+    fn idle(&self) -> bool {
+        match self.0.borrow_mut().entry() {
+            Some(Entry::Idle(idle)) => idle,
+            other => lost("idle", other.as_ref()),
         }
     }
 }

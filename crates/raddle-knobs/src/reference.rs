@@ -109,6 +109,7 @@ macro_rules! __values {
     (MaybeFlag) => { "`true`, `false`" };
     (File) => { "the path of a file" };
     (Recording) => { "a token, or the path of a saved failure" };
+    (Address) => { "an address with `{path}`, or `none`" };
     (WordOrTime $time:ident $(, $text:literal => $variant:ident)*) => {
         concat!($("`", $text, "`, ",)* "or a time: `500ms`")
     };
@@ -129,6 +130,7 @@ macro_rules! __attribute_values {
     (MaybeFlag) => { "nothing, `true`, `false`" };
     (File) => { "" };
     (Recording) => { "" };
+    (Address) => { "" };
     (WordOrTime $($rest:tt)*) => { "" };
     (Word $first:literal => $variant:ident $(, $text:literal => $more:ident)*) => {
         concat!("`\"", $first, "\"`" $(, ", `\"", $text, "\"`")*)

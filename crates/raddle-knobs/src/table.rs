@@ -550,6 +550,12 @@ macro_rules! with_knobs {
             scope: Driver,
             line: "bytes of memory for each host",
         }
+        links: Option<String> {
+            value: (Address),
+            default: "none",
+            scope: Driver,
+            line: "where places on pages lead, nowhere with `none`; to Visual Studio Code if left out",
+        }
     }
     }
     };

@@ -31,6 +31,8 @@ pub enum Value {
     File,
     /// A token, or the path of a file that raddle wrote.
     Recording,
+    /// The address of a place in the source, with `{path}` in it; or `none`.
+    Address,
 }
 
 /// The type of a number.
@@ -125,6 +127,7 @@ impl Value {
             Self::File | Self::Recording => {
                 or_none((!text.is_empty()).then_some(Given::Text(text)))
             }
+            Self::Address => or_none(text.contains("{path}").then_some(Given::Text(text))),
             Self::Number(width) => {
                 let number = units::number(text).filter(|n| *n <= width.max());
                 or_none(number.map(Given::Number))
@@ -160,6 +163,9 @@ impl Value {
             Self::WordOrTime(words) => format!("{}, or a time such as 500ms", list(words)),
             Self::File => "the path of a file".to_owned(),
             Self::Recording => "a token (rd1…), or the path of a file that raddle wrote".to_owned(),
+            Self::Address => {
+                "an address such as vscode://file{path}:{line}:{column}, or none".to_owned()
+            }
         }
     }
 }

@@ -9,6 +9,8 @@ use raddle::sync::atomic::{AtomicBool, Ordering};
 use raddle::sync::{Mutex, PoisonError};
 use raddle::thread::{self, Thread};
 
+use crate::sync::wakes_early;
+
 /// Wakes the thread that drives a future.
 struct Woken {
     woken: AtomicBool,
@@ -27,16 +29,21 @@ impl Wake for Woken {
     }
 }
 
-/// Polls a future until it is ready, each time after it was woken.
+/// Polls a future until it is ready, each time after it was woken; and, as with loom, once without a reason.
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let woken = Arc::new(Woken { woken: AtomicBool::new(false), thread: thread::current() });
     let waker = Waker::from(Arc::clone(&woken));
     let mut context = Context::from_waker(&waker);
     let mut future = pin!(future);
+    let mut woke_early = false;
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
+        }
+        if !woke_early && wakes_early() {
+            woke_early = true;
+            continue;
         }
         while !woken.woken.swap(false, Ordering::Acquire) {
             thread::park();

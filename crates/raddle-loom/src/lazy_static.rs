@@ -8,6 +8,8 @@ pub use std::thread::panicking;
 use raddle::sync::OnceLock;
 pub use raddle::thread::{AccessError, yield_now};
 
+use crate::leaks;
+
 struct Shared<T>(T);
 
 // SAFETY: a static of an execution is used by coroutines of one OS thread, of which one runs at a time.
@@ -15,10 +17,10 @@ unsafe impl<T> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Shared<T> {}
 
-/// A static that is made when it is first used.
+/// A static that is made when it is first used, and dropped when the threads of the execution have ended.
 pub struct Lazy<T: 'static> {
     init: fn() -> T,
-    value: OnceLock<Shared<T>>,
+    value: OnceLock<Shared<*const T>>,
 }
 
 impl<T: 'static> Lazy<T> {
@@ -30,9 +32,16 @@ impl<T: 'static> Lazy<T> {
     }
 
     /// The value, made now if it has not been in this execution.
+    ///
+    /// # Panics
+    /// In a destructor of another static: they are dropped then.
     #[track_caller]
     pub fn get(&'static self) -> &'static T {
-        &self.value.get_or_init(|| Shared((self.init)())).0
+        leaks::check_statics();
+        let value = self.value.get_or_init(|| Shared(leaks::keep_static((self.init)()))).0;
+        // SAFETY: a value of an execution is dropped at its end, after which none is asked for there; one that was made outside
+        // stays.
+        unsafe { &*value }
     }
 }
 

@@ -10,6 +10,8 @@ pub use raddle::thread::{
     AccessError, LocalKey, Thread, ThreadId, current, park, park_timeout, scope, sleep, yield_now,
 };
 
+use crate::leaks;
+
 /// A value that may cross to another thread of the same execution.
 struct Crosses<T>(T);
 
@@ -63,8 +65,9 @@ where
     F: FnOnce() -> T + 'static,
     T: 'static,
 {
+    leaks::count_thread();
     let f = Crosses(f);
-    JoinHandle(raddle::thread::spawn(move || Crosses(f.into_inner()())))
+    JoinHandle(raddle::thread::spawn(move || Crosses(leaks::run(f.into_inner()))))
 }
 
 /// A thread that is yet to be started.
@@ -112,7 +115,8 @@ impl Builder {
         if let Some(size) = self.stack_size {
             builder = builder.stack_size(size);
         }
+        leaks::count_thread();
         let f = Crosses(f);
-        builder.spawn(move || Crosses(f.into_inner()())).map(JoinHandle)
+        builder.spawn(move || Crosses(leaks::run(f.into_inner()))).map(JoinHandle)
     }
 }

@@ -6,9 +6,11 @@
 //! under test reaches the page only through `escape` or, as data, through `embed`.
 
 mod data;
+mod edges;
 mod plot;
 mod run;
 mod sources;
+mod states;
 mod trace;
 mod waits;
 

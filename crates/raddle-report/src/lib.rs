@@ -42,6 +42,7 @@ pub use json::{
     partial_schedule_to_json, schedule_from_json, to_json, to_json_pretty,
 };
 pub use links::Links;
+pub use notes::sentence;
 pub use progress::{estimated, progress_line, progress_row};
 pub use summary::{SummaryRow, summary_lines, summary_markdown};
 pub use table::{TableOptions, table};

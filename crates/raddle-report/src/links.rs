@@ -1,4 +1,5 @@
-//! Places in the source as links that a terminal can follow: the OSC 8 sequence.
+//! Places in the source as links: the addresses that pages have, and that a terminal can follow by the OSC 8
+//! sequence.
 //!
 //! A terminal that does not know it shows the text alone; a few old ones show the sequence. So the caller
 //! says whether there are to be links, and [`Links::for_terminal`] has a guess.
@@ -22,6 +23,8 @@ pub struct Links {
 impl Links {
     /// Addresses that every terminal with links can open.
     pub const FILE: &'static str = "file://{path}#{line}";
+    /// Addresses that open an editor, where Visual Studio Code is installed.
+    pub const EDITOR: &'static str = "vscode://file{path}:{line}:{column}";
 
     /// Links to files below `root`.
     #[must_use]
@@ -64,19 +67,25 @@ impl Links {
                     .any(|name| variable(name).is_some()))
     }
 
-    /// The text of a place, as a link to it.
-    pub(crate) fn wrap(&self, site: &Site, text: &str) -> String {
-        if text.is_empty() || site.file.is_empty() {
-            return text.to_owned();
-        }
+    /// The address of a place. Nothing in it would end an OSC 8 sequence.
+    pub(crate) fn address(&self, site: &Site) -> String {
         let path = encoded(&self.root.join(Path::new(&site.file)).to_string_lossy());
+        // Windows has a letter where other systems have the root.
+        let path = if path.starts_with('/') { path } else { format!("/{path}") };
         let address = self
             .format
             .replace("{path}", &path)
             .replace("{line}", &site.line.to_string())
             .replace("{column}", &site.column.max(1).to_string());
-        // Whatever would end the sequence is not in it.
-        let address: String = address.chars().filter(|letter| !letter.is_control()).collect();
+        address.chars().filter(|letter| !letter.is_control()).collect()
+    }
+
+    /// The text of a place, as a link to it.
+    pub(crate) fn wrap(&self, site: &Site, text: &str) -> String {
+        if text.is_empty() || site.file.is_empty() {
+            return text.to_owned();
+        }
+        let address = self.address(site);
         format!("\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\")
     }
 
@@ -153,9 +162,12 @@ mod tests {
         let text = links.wrap(&site("/else/where.rs", 7), "where.rs:7");
         assert_eq!(shown(&text), "[file:///else/where.rs#7 where.rs:7]");
         assert_eq!(links.wrap(&Site::default(), "nowhere"), "nowhere");
-        let format = "vscode://file{path}:{line}:{column}".to_owned();
+        let format = Links::EDITOR.to_owned();
         let text = Links { format, ..links }.wrap(&site("a.rs", 7), "a.rs:7");
         assert_eq!(shown(&text), "[vscode://file/work%20dir/a.rs:7:9 a.rs:7]");
+        let windows = Links { root: "C:\\work".into(), format: Links::EDITOR.to_owned() };
+        let address = windows.address(&site("C:\\work\\a.rs", 7));
+        assert!(address.starts_with("vscode://file/C:/work"), "{address}");
     }
 
     #[test]

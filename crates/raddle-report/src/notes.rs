@@ -1,9 +1,15 @@
 //! What is said of things that the user should know.
 
-use raddle_trace::Note;
+use raddle_trace::{Note, Site};
 
 use crate::columns::{clean, count};
 use crate::races;
+
+/// A note as one sentence.
+#[must_use]
+pub fn sentence(note: &Note) -> String {
+    said(note).0
+}
 
 /// A sentence, and lines below it.
 pub(crate) fn said(note: &Note) -> (String, Vec<String>) {
@@ -39,6 +45,22 @@ pub(crate) fn said(note: &Note) -> (String, Vec<String>) {
                 .to_owned(),
             races::cycle(cycle),
         ),
+        Note::WaitsOutside { us, after, before } => {
+            let place = |site: &Site| clean(&site.to_string());
+            let where_to = match (after.as_ref().map(place), before.as_ref().map(place)) {
+                (Some(after), Some(before)) => format!("between {after} and {before}"),
+                (Some(after), None) => format!("after {after}"),
+                (None, Some(before)) => format!("before {before}"),
+                (None, None) => "at no step of its own".to_owned(),
+            };
+            let ms = us.div_ceil(1_000);
+            let text = format!(
+                "an execution waits about {ms} ms for something outside of raddle, {where_to}: a real sleep, or \
+                 I/O? It takes that long each time; raddle's own clock (`raddle::thread::sleep`, \
+                 `raddle::time`) takes no time"
+            );
+            (text, Vec::new())
+        }
         Note::Kept { file, anew } => {
             let file = clean(file);
             let lost = |strategy: &String| {
@@ -66,7 +88,24 @@ pub(crate) fn said(note: &Note) -> (String, Vec<String>) {
             );
             (text, Vec::new())
         }
-        Note::Text { text } => (clean(text), Vec::new()),
+        Note::Difference { text } | Note::Text { text } => (clean(text), Vec::new()),
         _ => (format!("{note:?}"), Vec::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::site;
+
+    #[test]
+    fn a_wait_is_told_with_the_steps_around_it() {
+        let told = |after, before| said(&Note::WaitsOutside { us: 4_900, after, before }).0;
+        let text = told(Some(site(3)), Some(site(5)));
+        let begins = "an execution waits about 5 ms for something outside of raddle, between \
+                      tests/account.rs:3:9 and tests/account.rs:5:9: a real sleep, or I/O?";
+        assert!(text.starts_with(begins), "{text}");
+        assert!(told(None, Some(site(5))).contains("raddle, before tests/account.rs:5:9: a real"));
+        assert!(told(Some(site(3)), None).contains("raddle, after tests/account.rs:3:9: a real"));
     }
 }

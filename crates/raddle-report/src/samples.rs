@@ -100,6 +100,34 @@ pub(crate) fn lock_order() -> Report {
     failed(trace, Outcome::Deadlock { waiting })
 }
 
+/// A consumer that is notified finds that the item is gone: it does not look again.
+pub(crate) fn notified() -> Report {
+    let steps = [
+        (1, "lock", Some(0), 9),
+        (1, "wait", Some(1), 10),
+        (2, "lock", Some(0), 20),
+        (2, "fetch_add(1) -> 0", Some(2), 21),
+        (2, "notify_one", Some(1), 22),
+        (2, "unlock", Some(0), 20),
+        (0, "*fetch_sub(1) -> 1", Some(2), 30),
+        (1, "*wake", Some(1), 10),
+        (1, "load -> 0", Some(2), 11),
+    ];
+    let mut events = steps.map(event).to_vec();
+    let after: [&[u32]; 9] = [&[], &[], &[1], &[], &[], &[], &[3], &[5], &[6]];
+    for (event, after) in events.iter_mut().zip(after) {
+        event.after = Some(after.to_vec());
+    }
+    let objects = vec![
+        object("Mutex", Some("lock"), 5),
+        object("Condvar", Some("filled"), 6),
+        object("AtomicUsize", Some("items"), 7),
+    ];
+    let trace = Trace { tasks: threads(2), objects, events, ..Trace::default() };
+    let panics = vec![panic(1, "a notified thread finds an item", 12)];
+    failed(trace, Outcome::Panicked { panics, then: None })
+}
+
 /// A thread waits in a loop for a flag that the other will never set.
 pub(crate) fn livelock() -> Report {
     let mut steps = vec![(1, "store(true)", Some(0), 9), (2, "*load -> true", Some(0), 14)];

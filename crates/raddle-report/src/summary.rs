@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use raddle_trace::{Report, Verdict};
+use raddle_trace::{Note, Report, Verdict};
 
-use crate::columns::count;
+use crate::columns::{clean, count};
 
 /// How many tests are listed at the end of a run. The file has all of them.
 const MAX_LINES: usize = 40;
@@ -24,6 +24,8 @@ pub struct SummaryRow {
     covered: String,
     /// Under which assumptions.
     assuming: String,
+    /// What raddle does not do as the tool for which the test was written: a pass says less, or something else.
+    differences: Vec<String>,
 }
 
 impl SummaryRow {
@@ -46,7 +48,14 @@ impl SummaryRow {
             elapsed_ms: report.elapsed_ms,
             covered,
             assuming: assumptions.collect::<Vec<_>>().join(", "),
+            differences: report.notes.iter().filter_map(difference).collect(),
         }
+    }
+
+    /// The same under another word than that of its report.
+    #[must_use]
+    pub fn called(self, verdict: &str) -> Self {
+        Self { verdict: verdict.to_owned(), ..self }
     }
 
     /// Of a test of which nothing can be said, with the reason.
@@ -60,11 +69,20 @@ impl SummaryRow {
             elapsed_ms: 0,
             covered: why.lines().next().unwrap_or_default().to_owned(),
             assuming: String::new(),
+            differences: Vec::new(),
         }
     }
 }
 
-/// A line for each test that passed, and what all of them assume. Empty if there is none.
+fn difference(note: &Note) -> Option<String> {
+    match note {
+        Note::Difference { text } => Some(clean(text)),
+        _ => None,
+    }
+}
+
+/// A line for each test that passed, and what all of them assume; then how raddle differs from the tools for which they were
+/// written, if they were. Empty if there is none.
 ///
 /// ```
 /// use raddle_report::{SummaryRow, summary_lines};
@@ -98,7 +116,34 @@ pub fn summary_lines(rows: &[SummaryRow]) -> String {
     if let Some(more) = passed.len().checked_sub(MAX_LINES).filter(|more| *more > 0) {
         let _ = writeln!(text, "  and {more} more: RADDLE_SUMMARY=FILE lists all of them");
     }
+    text.push_str(&difference_lines(&passed));
     text
+}
+
+/// A line for each difference, with the tests that it is about unless it is about all of them.
+fn difference_lines(rows: &[&SummaryRow]) -> String {
+    let mut lines = String::new();
+    let mut told: Vec<&String> = Vec::new();
+    for difference in rows.iter().flat_map(|row| &row.differences) {
+        if told.contains(&difference) {
+            continue;
+        }
+        told.push(difference);
+        let has = |row: &&&SummaryRow| row.differences.contains(difference);
+        let all = rows.iter().all(|row| has(&row));
+        // A test may have several searches, which follow each other.
+        let mut tests: Vec<&str> = rows.iter().filter(has).map(|row| row.test.as_str()).collect();
+        tests.dedup();
+        let _ = match &tests[..] {
+            _ if all => writeln!(lines, "  note: {difference}"),
+            [first] => writeln!(lines, "  note on {first}: {difference}"),
+            [first, more @ ..] => {
+                writeln!(lines, "  note on {first} and {} more: {difference}", more.len())
+            }
+            [] => Ok(()),
+        };
+    }
+    lines
 }
 
 /// A table in Markdown, failures first.
@@ -124,13 +169,16 @@ pub fn summary_markdown(rows: &[SummaryRow]) -> String {
     text.push_str("|---|---|---:|---:|---|\n");
     for row in sorted {
         let SummaryRow { test, verdict, executions, elapsed_ms, covered, assuming, .. } = row;
-        let assuming =
+        let mut more =
             if assuming.is_empty() { String::new() } else { format!("; assuming {assuming}") };
+        for difference in &row.differences {
+            let _ = write!(more, "; note: {difference}");
+        }
         let _ = writeln!(
             text,
             "| `{}` | {verdict} | {executions} | {elapsed_ms} ms | {} |",
             cell(&test.replace('`', "'")),
-            cell(&format!("{covered}{assuming}"))
+            cell(&format!("{covered}{more}"))
         );
     }
     text.push('\n');
@@ -181,6 +229,34 @@ mod tests {
             "raddle: what 2 passed tests cover\n  a: every execution (6 executions)\n  \
              b: every execution (6 executions); assuming sequentially consistent memory\n"
         );
+    }
+
+    #[test]
+    fn a_difference_is_said_once_with_the_tests_that_it_is_about() {
+        let with = |test, differences: &[&str]| {
+            let mut row = row(test, None, true);
+            row.differences = differences.iter().map(|&text| text.to_owned()).collect();
+            row
+        };
+        let b = with("b", &["x", "y"]);
+        let rows = [with("a", &["x"]), b.clone(), b, with("c", &["x", "y"])];
+        assert_eq!(
+            summary_lines(&rows).lines().skip(5).collect::<Vec<_>>(),
+            ["  note: x", "  note on b and 1 more: y"]
+        );
+        let rows = [with("a", &[]), with("b", &["x"])];
+        assert!(summary_lines(&rows).ends_with("\n  note on b: x\n"));
+        assert!(summary_markdown(&rows).contains("| every execution; note: x |"));
+    }
+
+    #[test]
+    fn a_report_of_a_test_that_was_written_for_another_tool_has_its_differences() {
+        let guarantee = Guarantee::new(Covered::Everything);
+        let mut report = Report::new("dfs".into(), Verdict::Covered, guarantee, Counts::default());
+        report.notes.push(Note::Difference { text: "that tool also tries this".to_owned() });
+        report.notes.push(Note::Text { text: "something else".to_owned() });
+        let row = SummaryRow::new("a", &report, true);
+        assert_eq!(row.differences, ["that tool also tries this"]);
     }
 
     #[test]

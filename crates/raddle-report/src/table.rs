@@ -374,19 +374,30 @@ impl<'a> Table<'a> {
         let mut objects: Vec<u32> = self.steps().filter_map(|(_, event)| event.object).collect();
         objects.sort_unstable();
         objects.dedup();
-        let listed = objects.iter().filter_map(|&object| {
-            let entry = self.trace.objects.get(object as usize)?;
+        // What is said of objects that were created at one place is said once.
+        let mut listed: Vec<(String, Vec<String>)> = Vec::new();
+        for &object in &objects {
+            let Some(entry) = self.trace.objects.get(object as usize) else { continue };
             let label = self.trace.object_label(object);
             let is_plain = entry.name.is_some() || label == entry.kind;
             if is_plain || entry.created.file.is_empty() {
-                return None;
+                continue;
             }
             // The kind is part of the label, or is to be said.
             let kind = entry.variable.as_ref().map(|_| format!("the {} ", entry.kind));
-            let (kind, site) = (kind.unwrap_or_default(), &entry.created);
-            Some(clean(&format!("{label} is {kind}from {site}")))
-        });
-        let mut listed: Vec<String> = listed.collect();
+            let from = clean(&format!("{}from {}", kind.unwrap_or_default(), entry.created));
+            match listed.iter_mut().find(|(known, _)| *known == from && entry.variable.is_none()) {
+                Some((_, labels)) => labels.push(clean(&label)),
+                None => listed.push((from, vec![clean(&label)])),
+            }
+        }
+        let say = |(from, labels): (String, Vec<String>)| match labels.split_last() {
+            Some((last, rest)) if !rest.is_empty() => {
+                format!("{} and {last} are {from} (numbered by first use)", rest.join(", "))
+            }
+            _ => format!("{} is {from}", labels.concat()),
+        };
+        let mut listed: Vec<String> = listed.into_iter().map(say).collect();
         if listed.len() > LISTED_OBJECTS {
             listed.truncate(LISTED_OBJECTS);
             listed.push("…".to_owned());

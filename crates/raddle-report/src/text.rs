@@ -11,7 +11,7 @@ use raddle_trace::{
 };
 
 use crate::columns::{Colour, Ink, NO_BREAK, clean, count, hang, paragraph, place, printable};
-use crate::explanation::{explanation, told};
+use crate::explanation::{explanation, steps_told};
 use crate::html::sites;
 use crate::links::Links;
 use crate::notes::said;
@@ -48,6 +48,8 @@ pub struct TextOptions {
     pub replay_command: Option<String>,
     /// Where the whole failure has been saved, if it has.
     pub trace_file: Option<PathBuf>,
+    /// What was replayed, if it was a replay and that is known: `the saved schedule of …`.
+    pub replayed: Option<String>,
     /// Whether the table has every step: also those that cannot have led to the failure, and however many
     /// there are.
     pub full: bool,
@@ -57,9 +59,13 @@ impl Default for TextOptions {
     /// 100 columns, 40 rows, no colour, no links, the usual command, no file, not every step.
     fn default() -> Self {
         let TableOptions { width, max_rows, colour, links, full, .. } = TableOptions::default();
-        Self { width, max_rows, colour, links, replay_command: None, trace_file: None, full }
+        let (replay_command, trace_file, replayed) = (None, None, None);
+        Self { width, max_rows, colour, links, replay_command, trace_file, replayed, full }
     }
 }
+
+/// The strategy of a report of one recorded execution.
+const REPLAY: &str = "replay";
 
 /// A report as text: one line or two and the notes if it passed, all that helps if it did not.
 ///
@@ -234,7 +240,7 @@ impl<'a> Text<'a> {
         let TextOptions { width, max_rows, colour, full, .. } = *self.options;
         let max_rows = if full { usize::MAX } else { max_rows };
         let links = self.options.links.clone();
-        let told = failure.explanation.as_ref().map(told).unwrap_or_default();
+        let told = failure.explanation.as_ref().map(steps_told).unwrap_or_default();
         let options = TableOptions { width, max_rows, colour, links, full, told };
         let table = table(&failure.trace, &failure.outcome, &options);
         let execution = failure.execution;
@@ -354,14 +360,22 @@ impl<'a> Text<'a> {
             (0, m) => format!(" ({m} cut as covered elsewhere)"),
             (n, m) => format!(" ({n} cut off by a limit, {m} cut as covered elsewhere)"),
         };
+        let steps = count(counts.steps, "step");
+        let decisions = count(counts.decisions, "decision");
+        let elapsed = elapsed(report.elapsed_ms);
+        if report.strategy == REPLAY {
+            let what = self.options.replayed.as_deref().unwrap_or("a recorded schedule");
+            self.paragraph(
+                indent,
+                &format!("replayed {}{rejected}: {steps}, {decisions} in {elapsed}", clean(what)),
+            );
+            return;
+        }
         let text = format!(
-            "searched with {}, seed {}: {}{rejected}, {}, {} in {}; deepest: {}",
+            "searched with {}, seed {}: {}{rejected}, {steps}, {decisions} in {elapsed}; deepest: {}",
             clean(&report.strategy),
             report.seed,
             count(counts.executions, "execution"),
-            count(counts.steps, "step"),
-            count(counts.decisions, "decision"),
-            elapsed(report.elapsed_ms),
             count(counts.max_depth, "decision"),
         );
         self.paragraph(indent, &text);

@@ -3,13 +3,20 @@
 //! The text before the place of its creation is read backwards, out of calls that only wrap it
 //! (`Arc::new(..)`), to the `let`, `static` or field of which it is the value. Where that is not plain to
 //! see the object has no name, and is called by its kind.
+//!
+//! All that a derived `Default` creates has one place, that of the derive. There the places at which an object is
+//! used say which field it is: `self.items.lock()` is the field `items`, if the struct has one of that kind.
+//!
+//! Overreports: a field of another struct that is called alike and refers to an object of this one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use raddle_trace::{Note, ObjectName, Outcome, Report, Site, Trace};
+use raddle_trace::{DataRace, Note, ObjectName, Outcome, Report, Site, Trace};
 
 /// How many lines before the creation are looked at.
 const LINES: usize = 12;
+/// How many lines a struct may have.
+const STRUCT_LINES: usize = 120;
 /// Functions that hand on what they are given, by their last names.
 const WRAPPERS: [&str; 10] =
     ["new", "from", "pin", "Some", "Ok", "map", "from_fn", "leak", "repeat_with", "get_or_init"];
@@ -30,28 +37,24 @@ const WRAPPERS: [&str; 10] =
 /// assert_eq!(trace.object_label(0), "queue");
 /// ```
 pub fn name_trace(trace: &mut Trace, read: &mut dyn FnMut(&str) -> Option<String>) {
-    let mut source = Source { read, files: BTreeMap::new() };
-    for object in &mut trace.objects {
-        source.name(object);
-    }
+    Source { read, files: BTreeMap::new() }.name_all(trace);
 }
 
 /// [`name_trace`] for all that a report shows.
 pub fn name_objects(report: &mut Report, read: &mut dyn FnMut(&str) -> Option<String>) {
     let mut source = Source { read, files: BTreeMap::new() };
     for failure in report.failure.iter_mut().chain(&mut report.others) {
-        for object in &mut failure.trace.objects {
-            source.name(object);
-        }
+        source.name_all(&mut failure.trace);
         if let Outcome::DataRace(race) = &mut failure.outcome {
-            source.name(&mut race.cell);
+            let DataRace { cell, first, second, .. } = &mut **race;
+            source.name(cell, &[&first.site, &second.site]);
         }
     }
     for note in &mut report.notes {
         if let Note::LockOrder { cycle } = note {
             for nested in cycle {
-                source.name(&mut nested.held);
-                source.name(&mut nested.taken);
+                source.name(&mut nested.held, &[&nested.held_at]);
+                source.name(&mut nested.taken, &[&nested.taken_at]);
             }
         }
     }
@@ -63,21 +66,57 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    fn name(&mut self, object: &mut ObjectName) {
+    fn name_all(&mut self, trace: &mut Trace) {
+        let mut uses: BTreeMap<u32, BTreeSet<&Site>> = BTreeMap::new();
+        for event in &trace.events {
+            if let Some(object) = event.object {
+                uses.entry(object).or_default().insert(&event.site);
+            }
+        }
+        for (index, object) in (0..).zip(&mut trace.objects) {
+            let uses = uses.remove(&index).unwrap_or_default();
+            self.name(object, &uses.into_iter().collect::<Vec<_>>());
+        }
+    }
+
+    /// Names an object after the place where it was created, or where it is used.
+    fn name(&mut self, object: &mut ObjectName, uses: &[&Site]) {
         if object.name.is_some() || object.variable.is_some() {
             return;
         }
-        let Site { file, line, column } = &object.created;
-        if !self.files.contains_key(file) {
-            self.files.insert(file.clone(), (self.read)(file));
+        let Some(text) = self.text(&object.created.file) else { return };
+        let Site { line, column, .. } = object.created;
+        object.variable = variable(text, line, column);
+        if object.variable.is_some() {
+            return;
         }
-        let text = self.files.get(file).and_then(Option::as_deref);
-        object.variable = text.and_then(|text| variable(text, *line, *column));
+        let mut fields = derived_fields(text, line, column);
+        fields.retain(|(_, ty)| words(ty).any(|word| word == object.kind));
+        if fields.is_empty() {
+            return;
+        }
+        let mut found: BTreeSet<String> = BTreeSet::new();
+        for site in uses {
+            let field =
+                self.text(&site.file).and_then(|text| used_as(text, site.line, site.column));
+            found.extend(field.filter(|field| fields.iter().any(|(name, _)| name == field)));
+        }
+        // Where uses disagree nothing is known.
+        if found.len() == 1 {
+            object.variable = found.pop_first();
+        }
+    }
+
+    fn text(&mut self, file: &str) -> Option<&str> {
+        if !self.files.contains_key(file) {
+            self.files.insert(file.to_owned(), (self.read)(file));
+        }
+        self.files.get(file).and_then(Option::as_deref)
     }
 }
 
-/// What is created at this place is called, as far as the text says.
-fn variable(text: &str, line: u32, column: u32) -> Option<String> {
+/// The text up to a place and from there on, a few lines of each, without comments.
+fn around(text: &str, line: u32, column: u32, lines_after: usize) -> Option<(String, String)> {
     let line = (line as usize).checked_sub(1)?;
     let skipped = line.saturating_sub(LINES);
     let mut lines = text.lines().skip(skipped);
@@ -90,16 +129,84 @@ fn variable(text: &str, line: u32, column: u32) -> Option<String> {
     let at = (column as usize).checked_sub(1)?;
     let at = last.char_indices().nth(at).map_or(last.len(), |(at, _)| at);
     let mut after = last[at..].to_owned();
-    for later in lines.take(LINES) {
+    for later in lines.take(lines_after) {
         after.push('\n');
         after.push_str(without_comment(later));
     }
+    before.push_str(&last[..at]);
+    Some((before, after))
+}
+
+/// The named fields of the struct whose derived `Default` is at this place, with their types.
+fn derived_fields(text: &str, line: u32, column: u32) -> Vec<(String, String)> {
+    let read = || {
+        let (before, after) = around(text, line, column, STRUCT_LINES)?;
+        let attribute = &before[before.rfind("#[")?..];
+        if !attribute.contains("derive") || attribute.contains(']') || leading(&after) != "Default"
+        {
+            return None;
+        }
+        let body = &after[after.find('{')?..];
+        // What comes before the fields is the head of a struct, and no end of one without fields.
+        let head = &after[..after.len() - body.len()];
+        (words(head).any(|word| word == "struct") && !head.contains(';')).then(|| fields(body))
+    };
+    read().unwrap_or_default()
+}
+
+/// The fields in the braces with which this begins.
+fn fields(body: &str) -> Vec<(String, String)> {
+    let mut parts = vec![String::new()];
+    let mut depth = 0_usize;
+    for letter in body.chars() {
+        match letter {
+            '(' | '[' | '{' | '<' => depth += 1,
+            ')' | ']' | '}' | '>' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        match (letter, depth) {
+            (_, 0) => break,
+            ('{', 1) => {}
+            (',', 1) => parts.push(String::new()),
+            _ => parts.last_mut().expect("there is one").push(letter),
+        }
+    }
+    let field = |part: &String| {
+        let colon = part
+            .match_indices(':')
+            .map(|(at, _)| at)
+            .find(|&at| !part[at + 1..].starts_with(':') && !part[..at].ends_with(':'))?;
+        let name = trailing(part[..colon].trim_end());
+        (!name.is_empty()).then(|| (name.to_owned(), part[colon + 1..].trim().to_owned()))
+    };
+    parts.iter().filter_map(field).collect()
+}
+
+/// The field on which a method is called at this place: `items` of `self.items.lock()`.
+fn used_as(text: &str, line: u32, column: u32) -> Option<String> {
+    let (before, _) = around(text, line, column, 0)?;
+    let mut receiver = before.trim_end().strip_suffix('.')?.trim_end();
+    while receiver.ends_with(']') {
+        receiver = opening(receiver)?.trim_end();
+    }
+    let name = trailing(receiver);
+    let is_field = receiver[..receiver.len() - name.len()].trim_end().ends_with('.');
+    let is_name = name.starts_with(|letter: char| letter.is_alphabetic() || letter == '_');
+    (is_field && is_name).then(|| name.to_owned())
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !is_word(letter)).filter(|word| !word.is_empty())
+}
+
+/// What is created at this place is called, as far as the text says.
+fn variable(text: &str, line: u32, column: u32) -> Option<String> {
+    let (before, after) = around(text, line, column, LINES)?;
     // A derived `Default` stands at the field itself.
     let field = leading(&after);
     if !field.is_empty() && is_field(after[field.len()..].trim_start()) {
         return Some(field.to_owned());
     }
-    before.push_str(&last[..at]);
     Reader { before: &before, after: &after, suffix: String::new(), nth: 0 }.name()
 }
 
@@ -326,6 +433,79 @@ mod tests {
         ] {
             assert_eq!(named(text).as_deref(), Some(expected), "{text}");
         }
+    }
+
+    const CACHE: &str = "\
+#[derive(Debug, Default)]
+struct Cache {
+    /// Locked first: always.
+    entries: Mutex<BTreeMap<u32, String>>,
+    pub(crate) used: sync::Mutex<VecDeque<u32>>,
+    #[allow(unused)]
+    hits: AtomicUsize,
+    shards: [Mutex<u8>; 2],
+}
+fn f(cache: &Cache) {
+    cache.entries.lock();
+    cache
+        .used // its order
+        .lock();
+    used.lock();
+    other.used.hits.load(SeqCst);
+    cache.shards[cache.n()].lock();
+}
+";
+
+    /// What an object of this kind is called that the derive creates, and on which these methods are called.
+    fn used(kind: &str, marks: &[&str]) -> Option<String> {
+        let place = |mark: &str| {
+            let method = mark.rfind('.').map_or(0, |dot| dot + 1);
+            let at = CACHE.find(mark).expect("it is there") + method;
+            let line = CACHE[..at].matches('\n').count() as u32 + 1;
+            let begins = CACHE[..at].rfind('\n').map_or(0, |at| at + 1);
+            Site { file: "a.rs".to_owned(), line, column: (at - begins) as u32 + 1 }
+        };
+        let created = place("Default");
+        let mut object =
+            ObjectName { kind: kind.to_owned(), created, name: None, nth: 0, variable: None };
+        let sites: Vec<Site> = marks.iter().map(|mark| place(mark)).collect();
+        let mut read = |_: &str| Some(CACHE.to_owned());
+        let mut source = Source { read: &mut read, files: BTreeMap::new() };
+        source.name(&mut object, &sites.iter().collect::<Vec<_>>());
+        object.variable
+    }
+
+    #[test]
+    fn what_a_derived_default_creates_is_called_after_the_field_by_which_it_is_used() {
+        assert_eq!(used("Mutex", &["cache.entries.lock"]).as_deref(), Some("entries"));
+        assert_eq!(used("Mutex", &[".used // its order\n        .lock"]).as_deref(), Some("used"));
+        assert_eq!(used("AtomicUsize", &["other.used.hits.load"]).as_deref(), Some("hits"));
+        assert_eq!(used("Mutex", &["cache.shards[cache.n()].lock"]).as_deref(), Some("shards"));
+    }
+
+    #[test]
+    fn uses_that_do_not_say_a_field_of_that_kind_name_nothing() {
+        assert_eq!(used("Mutex", &["    used.lock"]), None, "a variable may be anything");
+        assert_eq!(used("Condvar", &["cache.entries.lock"]), None, "no field of this kind");
+        let (one, other) = ("cache.entries.lock", ".used // its order\n        .lock");
+        assert_eq!(used("Mutex", &[one, other]), None, "they disagree");
+        assert_eq!(used("Mutex", &[]), None);
+    }
+
+    #[test]
+    fn fields_are_those_of_the_struct_that_is_derived() {
+        let at = |text: &str| {
+            let column = text.find("Default").expect("a derive") as u32 + 1;
+            let names = derived_fields(text, 1, column).into_iter().map(|(name, _)| name);
+            names.collect::<Vec<_>>()
+        };
+        assert_eq!(
+            at("#[derive(Default)] struct A<T: Copy> { a: Mutex<T>, b: Vec<(u8, u8)> }"),
+            ["a", "b"]
+        );
+        assert!(at("#[derive(Default)] struct A(Mutex<u8>); struct B { a: Mutex<u8> }").is_empty());
+        assert!(at("#[derive(Default)] enum A { #[default] B { a: Mutex<u8> } }").is_empty());
+        assert!(at("let a = Default::default(); struct B { a: Mutex<u8> }").is_empty());
     }
 
     #[test]

@@ -53,11 +53,20 @@ pub(crate) enum Instead {
     Timer(Timer),
     /// Of a timer's step: the op of its owner, with what that would have touched.
     Op { task: TaskId, footprint: [(ObjectId, Access); 2] },
+    /// The same where the timer fired because nothing could move, the op neither: it could have come only earlier.
+    Waiting { task: TaskId, footprint: [(ObjectId, Access); 2] },
 }
 
 impl Instead {
     pub(crate) fn of(step: &Step<'_>) -> Option<Self> {
-        let op = || Some(Self::Op { task: step.partner?, footprint: step.ended? });
+        let op = || {
+            let (task, footprint) = (step.partner?, step.ended?);
+            Some(if step.last_resort {
+                Self::Waiting { task, footprint }
+            } else {
+                Self::Op { task, footprint }
+            })
+        };
         step.timer.map(Self::Timer).or_else(op)
     }
 }
@@ -152,6 +161,10 @@ impl RaceFinder {
                 }
                 Instead::Op { task, footprint } => {
                     history.races_of_ended(index, (task, &footprint), &mut self.raced);
+                    Footprint::new(task, &footprint, None)
+                }
+                Instead::Waiting { task, footprint } => {
+                    history.races_of_waiting(index, (task, &footprint), &mut self.raced);
                     Footprint::new(task, &footprint, None)
                 }
             };

@@ -148,9 +148,27 @@ fn executions_come_in_the_recorded_order() {
     assert_eq!(found.lines().count(), include_str!("sequences.txt").lines().count());
 }
 
+/// Departures alone lead to the same executions, in the same order.
+#[test]
+fn a_compact_tree_runs_what_best_first_by_preemptions_runs() {
+    for bound in ["", " preemptions(0)", " preemptions(1)", " preemptions(2)"] {
+        for (name, toy) in programs() {
+            let [best, compact] = ["all best-first(pb)", "all compact"].map(|text| {
+                let mut ran = Ran::nothing();
+                let mut search = make(&format!("{text}{bound}"), 1);
+                ran.run(&mut *search, &toy, MAX_EXECUTIONS);
+                (ran.executions, ran.schedules, search.progress().pending, search.covered())
+            });
+            assert_eq!(best, compact, "{name}{bound}");
+        }
+    }
+}
+
 #[test]
 fn a_search_that_is_saved_and_restored_goes_on_in_the_same_order() {
-    for (text, _) in searches() {
+    let compact =
+        [("all compact".to_owned(), false), ("all compact preemptions(1)".to_owned(), false)];
+    for (text, _) in searches().into_iter().chain(compact) {
         for (name, toy) in programs() {
             let mut expected = Ran::nothing();
             expected.run(&mut *make(&text, 3), &toy, FEWER);

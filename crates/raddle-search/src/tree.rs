@@ -63,6 +63,7 @@
 
 mod branches;
 mod candidates;
+mod compact;
 mod comparison;
 mod current;
 mod expand;
@@ -93,6 +94,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::candidates::Frontier;
 use self::candidates::Pending;
+pub use self::compact::CompactTree;
 use self::comparison::{Compares, Comparison, PointNote};
 use self::current::Current;
 use self::expand::Expander;
@@ -165,6 +167,8 @@ pub struct TreeSearch<O = NonPreemptive> {
     visited: Option<Box<Visited>>,
     /// Whether an execution left its plan.
     diverged: bool,
+    /// Whether nothing is taken over from the execution before, however much of it is repeated.
+    starts_over: bool,
     /// Whether this is neither a part of a search nor has given parts away.
     whole: bool,
     /// Of a reduction: why what was not run need not be equivalent to what was.
@@ -241,10 +245,18 @@ impl<O: Order> TreeSearch<O> {
             spill: None,
             visited: None,
             diverged: false,
+            starts_over: false,
             whole: true,
             gaps: Gaps::default(),
             executions: 0,
         }
+    }
+
+    /// Takes nothing over from the execution before, neither its events nor what slept: what a search costs whose executions
+    /// have little in common, for measurements.
+    #[must_use]
+    pub fn starting_over(self) -> Self {
+        Self { starts_over: true, ..self }
     }
 
     /// Goes on from no prefix that was met before; remembers up to so many. To be called before the first execution.
@@ -509,6 +521,7 @@ impl<O: Order> Strategy for TreeSearch<O> {
         if self.stage == Stage::Last {
             return false;
         }
+        self.current.is_known &= !self.starts_over;
         let shared = self.make_path();
         self.order.begin();
         self.sizing.begin(shared);

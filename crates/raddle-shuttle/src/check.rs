@@ -128,3 +128,17 @@ where
     };
     run(scheduler, f);
 }
+
+/// [`replay`]: no annotated schedule is written, which the report says.
+///
+/// # Panics
+/// As `replay`.
+#[cfg(feature = "annotation")]
+#[track_caller]
+pub fn annotate_replay<F>(f: F, encoded_schedule: &str)
+where
+    F: Fn() + Send + Sync + 'static,
+{
+    let scheduler = ReplayScheduler::new_from_encoded(encoded_schedule);
+    run(crate::scheduler::AnnotationScheduler::new(scheduler), f);
+}

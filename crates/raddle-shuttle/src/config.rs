@@ -37,6 +37,30 @@ impl Config {
             ungraceful_shutdown_config: UngracefulShutdownConfig::new(),
         }
     }
+
+    /// What is asked for and has no meaning here.
+    pub(crate) fn differences(&self) -> Vec<&'static str> {
+        let UngracefulShutdownConfig {
+            immediately_return_on_panic,
+            continuation_function_behavior,
+        } = self.ungraceful_shutdown_config;
+        let drops = matches!(continuation_function_behavior, ContinuationFunctionBehavior::Drop);
+        let fields = [
+            (
+                self.stack_size != Self::new().stack_size,
+                "Config::stack_size has no meaning here: stacks grow",
+            ),
+            (
+                self.record_steps_in_span,
+                "Config::record_steps_in_span has no meaning here: the report of a failure has its steps",
+            ),
+            (
+                immediately_return_on_panic || drops,
+                "Config::ungraceful_shutdown_config has no meaning here: after a failure nothing of the test runs on",
+            ),
+        ];
+        fields.into_iter().filter(|(asked, _)| *asked).map(|(_, text)| text).collect()
+    }
 }
 
 impl Default for Config {

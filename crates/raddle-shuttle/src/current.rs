@@ -8,7 +8,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
+use raddle::extend;
 use raddle::thread::{self, ThreadId};
 
 /// A task, by number: 0 is the test's body.
@@ -24,6 +26,12 @@ impl From<TaskId> for usize {
 impl From<usize> for TaskId {
     fn from(id: usize) -> Self {
         Self(id)
+    }
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 
@@ -122,9 +130,35 @@ impl Labels {
         label.downcast_mut()
     }
 
+    /// The label of a type, which becomes `value` if there is none.
+    pub fn get_or_insert<T: Clone + 'static>(&mut self, value: T) -> &mut T {
+        self.get_or_insert_with(|| value)
+    }
+
+    /// The label of a type, which becomes its default if there is none.
+    pub fn get_or_insert_default<T: Default + Clone + 'static>(&mut self) -> &mut T {
+        self.get_or_insert_with(T::default)
+    }
+
+    /// The label of a type, which `make` makes if there is none.
+    ///
+    /// # Panics
+    /// Never: what is kept under a type is of that type.
+    pub fn get_or_insert_with<T: Clone + 'static, F: FnOnce() -> T>(&mut self, make: F) -> &mut T {
+        let label = self.0.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(make()));
+        let label: &mut dyn Any = &mut **label;
+        label.downcast_mut().expect("what is kept under a type is of that type")
+    }
+
     /// Removes the label of a type.
-    pub fn remove<T: Clone + 'static>(&mut self) -> Option<T> {
-        self.0.remove(&TypeId::of::<T>()).and_then(|label| as_type(&*label).cloned())
+    pub fn remove<T: 'static>(&mut self) -> Option<T> {
+        let label: Box<dyn Any> = self.0.remove(&TypeId::of::<T>())?;
+        label.downcast().ok().map(|label| *label)
+    }
+
+    /// Takes over the labels of another task, in the place of those of the same types.
+    pub fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
     }
 
     /// Removes all.
@@ -187,11 +221,42 @@ pub(crate) fn to_inherit() -> Labels {
     labels(me()).map(|labels| labels.borrow().clone()).unwrap_or_default()
 }
 
-/// The thread that runs has begun, with the labels of the one that spawned it.
-pub(crate) fn inherit(from_parent: Labels) {
+/// The thread that runs has begun, with the labels of the one that spawned it, or what that has made of them for it.
+pub(crate) fn inherit(mut from_parent: Labels) {
+    if let Some(ChildLabelFn(make)) = from_parent.get().cloned() {
+        make(me(), &mut from_parent);
+    }
     if let Some(labels) = labels(me()) {
         *labels.borrow_mut() = from_parent;
     }
+}
+
+/// A label that makes the labels of the threads and tasks which its owner spawns, from those of the owner.
+#[derive(Clone)]
+#[expect(clippy::type_complexity, reason = "shuttle's type")]
+pub struct ChildLabelFn(pub Arc<dyn Fn(TaskId, &mut Labels) + 'static>);
+
+impl fmt::Debug for ChildLabelFn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ChildLabelFn")
+    }
+}
+
+/// How many steps the execution has made: a time that only grows.
+///
+/// # Panics
+/// Outside an execution.
+#[must_use]
+pub fn context_switches() -> usize {
+    assert!(extend::inside(), "current::context_switches is called outside of an execution");
+    extend::step_now().unwrap_or(0) as usize
+}
+
+/// Changes nothing: the limit of steps is one of the whole execution, and the report says so.
+pub fn reset_step_count() {
+    extend::tell_difference(
+        "current::reset_step_count changes nothing here: the limit of steps (max_steps) is one of a whole execution",
+    );
 }
 
 /// The task that runs.
@@ -205,6 +270,12 @@ pub fn me() -> TaskId {
 #[must_use]
 pub fn get_current_task() -> Option<TaskId> {
     Some(me())
+}
+
+/// The task that runs; none outside of an execution.
+#[must_use]
+pub fn try_get_current_task() -> Option<TaskId> {
+    extend::inside().then(me)
 }
 
 /// Looks at, or changes, the labels of a task.
@@ -244,4 +315,58 @@ pub fn get_name_for_task(task_id: TaskId) -> Option<TaskName> {
 /// Names a task. Reports have the names of threads: see [`Builder::name`](crate::thread::Builder::name).
 pub fn set_name_for_task(task_id: TaskId, task_name: impl Into<TaskName>) -> Option<TaskName> {
     set_label_for_task(task_id, task_name.into())
+}
+
+/// What a test attaches to a task: see [`Taggable`].
+#[deprecated(note = "as in shuttle: use labels")]
+#[expect(deprecated, reason = "as in shuttle")]
+pub trait Tag: Taggable {
+    /// The tag, to be taken for what it is.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// A type whose values can be tags.
+#[deprecated(note = "as in shuttle: use labels")]
+pub trait Taggable: fmt::Debug {}
+
+#[expect(deprecated, reason = "as in shuttle")]
+impl<T: Taggable + Any> Tag for T {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// The tag of a task, as one of its labels.
+#[derive(Clone, Debug)]
+#[expect(deprecated, reason = "as in shuttle")]
+struct TagOf(Arc<dyn Tag>);
+
+/// Sets the tag of the task that runs. Returns the one that was there.
+#[deprecated(note = "as in shuttle: use labels")]
+#[expect(deprecated, reason = "as in shuttle")]
+pub fn set_tag_for_current_task(tag: Arc<dyn Tag>) -> Option<Arc<dyn Tag>> {
+    set_tag_for_task(me(), tag)
+}
+
+/// The tag of the task that runs.
+#[deprecated(note = "as in shuttle: use labels")]
+#[expect(deprecated, reason = "as in shuttle")]
+#[must_use]
+pub fn get_tag_for_current_task() -> Option<Arc<dyn Tag>> {
+    get_tag_for_task(me())
+}
+
+/// The tag of a task.
+#[deprecated(note = "as in shuttle: use labels")]
+#[expect(deprecated, reason = "as in shuttle")]
+#[must_use]
+pub fn get_tag_for_task(task_id: TaskId) -> Option<Arc<dyn Tag>> {
+    get_label_for_task(task_id).map(|TagOf(tag)| tag)
+}
+
+/// Sets the tag of a task. Returns the one that was there.
+#[deprecated(note = "as in shuttle: use labels")]
+#[expect(deprecated, reason = "as in shuttle")]
+pub fn set_tag_for_task(task: TaskId, tag: Arc<dyn Tag>) -> Option<Arc<dyn Tag>> {
+    set_label_for_task(task, TagOf(tag)).map(|TagOf(tag)| tag)
 }

@@ -27,16 +27,29 @@
 //! );
 //! ```
 //!
-//! Differences from shuttle:
-//! - [`replay`] and [`replay_from_file`] take raddle's tokens (`rd1…`). Those of shuttle mean nothing here.
-//! - A [`Scheduler`](scheduler::Scheduler) is one of those in [`scheduler`]. Own ones are written for raddle's `Strategy`.
-//! - Timeouts can happen: `wait_timeout`, `recv_timeout` and `park_timeout` may end by them. With shuttle they never do.
-//! - [`PortfolioRunner`] runs its members in turns or at once as raddle's portfolio does, with one report.
-//! - [`Config::stack_size`](Config#structfield.stack_size), `silence_warnings` and `record_steps_in_span` have no meaning here.
-//! - There are no annotations, tags and vector clocks of tasks ([`current`]); a report has the steps with their order.
-//! - Misses: wrapper crates of shuttle (`shuttle-tokio`, `shuttle-parking_lot` and others) build on its engine and do not compile
-//!   against this crate.
+//! # Differences from shuttle
+//!
+//! Where a test asks for something that is different here its report says so in a note, and so do the lines at the end of
+//! `cargo test`; below these are marked with *. What is not there does not compile.
+//!
+//! | shuttle | here |
+//! |---|---|
+//! | tokens of [`replay`], [`replay_from_file`] and `SHUTTLE_RANDOM_SEED` | raddle's tokens (`rd1…`); a seed draws other numbers than shuttle's |
+//! | a `Scheduler` is what a user implements; `Schedule`, `Task`, `DataSource`, `ReplayScheduler::new_from_schedule` and `set_target_clock` | a [`Scheduler`](scheduler::Scheduler) is one of those in [`scheduler`]; own ones are written for raddle's `Strategy`, the others are not there |
+//! | [`AnnotationScheduler`](scheduler::AnnotationScheduler), `annotate_replay`, `SHUTTLE_ANNOTATION_FILE` * | no file is written: the report has the steps |
+//! | `ReplayScheduler::set_allow_incomplete` * | has no effect |
+//! | `wait_timeout`, `recv_timeout` and `park_timeout` never end by their timeouts | they may |
+//! | [`PortfolioRunner`] runs its members on threads, each to its end if `stop_on_first_failure` is false * | in turns or at once as raddle's portfolio does, with one report, until the first failure |
+//! | `stack_size`, `record_steps_in_span`, `ungraceful_shutdown_config` of a [`Config`] * | have no meaning |
+//! | [`current::reset_step_count`] * | has no effect |
+//! | [`current::context_switches`] | the number of steps |
+//! | `current::clock`, `current::clock_for`; `raw_load` of atomics; [`annotations`] but for [`WithName`](annotations::WithName) | not there |
+//! | a name of [`WithName`](annotations::WithName) is written to the annotated schedule | leaves no trace; for reports see `raddle::Named` |
+//! | [`BatchSemaphore::close_no_scheduling_point`](future::batch_semaphore::BatchSemaphore::close_no_scheduling_point) | is one: more orders are explored |
+//! | values of `lazy_static!` are dropped at the end of an execution | are not dropped |
+//! | wrapper crates (`shuttle-tokio`, `shuttle-parking_lot` and others) | they build on shuttle's engine and do not compile against this crate |
 
+pub mod annotations;
 mod check;
 mod config;
 pub mod current;
@@ -45,10 +58,13 @@ pub mod lazy_static;
 pub mod rand;
 mod runner;
 pub mod scheduler;
+mod signature;
 pub mod thread;
 
-pub use raddle::{hint, sync, thread_local};
+pub use raddle::{hint, thread_local};
 
+#[cfg(feature = "annotation")]
+pub use self::check::annotate_replay;
 pub use self::check::{
     check, check_dfs, check_pct, check_random, check_random_with_seed,
     check_uncontrolled_nondeterminism, check_urw, replay, replay_from_file,
@@ -57,3 +73,19 @@ pub use self::config::{
     Config, ContinuationFunctionBehavior, FailurePersistence, MaxSteps, UngracefulShutdownConfig,
 };
 pub use self::runner::{PortfolioRunner, Runner};
+
+/// `shuttle::sync`: primitives under control.
+pub mod sync {
+    pub use raddle::sync::*;
+
+    pub use crate::signature::{ResourceSignature, ResourceType};
+}
+
+/// The variable with which shuttle shows where each task is. A report has that always.
+pub const CAPTURE_BACKTRACE: &str = "SHUTTLE_CAPTURE_BACKTRACE";
+
+/// The variable that silences warnings of shuttle, of which there are none here.
+pub const SILENCE_WARNINGS: &str = "SHUTTLE_SILENCE_WARNINGS";
+
+/// The variable that names the file of an annotated schedule, of which there is none here.
+pub const ANNOTATION_FILE: &str = "SHUTTLE_ANNOTATION_FILE";

@@ -55,6 +55,7 @@ impl<S: Scheduler + 'static> Runner<S> {
 pub struct PortfolioRunner {
     members: Vec<Search>,
     config: Config,
+    stop_on_first_failure: bool,
 }
 
 impl fmt::Debug for PortfolioRunner {
@@ -64,11 +65,10 @@ impl fmt::Debug for PortfolioRunner {
 }
 
 impl PortfolioRunner {
-    /// Without schedulers. A portfolio always stops at the first failure: `stop_on_first_failure` has no meaning here.
+    /// Without schedulers. A portfolio always stops at the first failure: if it is not to, the report says so.
     #[must_use]
     pub fn new(stop_on_first_failure: bool, config: Config) -> Self {
-        let _ = stop_on_first_failure;
-        Self { members: Vec::new(), config }
+        Self { members: Vec::new(), config, stop_on_first_failure }
     }
 
     /// Adds a scheduler.
@@ -97,10 +97,16 @@ impl PortfolioRunner {
         }
         let lines: Vec<&str> = self.members.iter().map(|one| one.strategy.as_str()).collect();
         let executions = self.members.iter().map(|one| one.executions).sum();
+        let mut differences: Vec<_> =
+            self.members.iter().flat_map(|member| member.differences.iter().copied()).collect();
+        if !self.stop_on_first_failure {
+            differences.push("a portfolio stops at its first failure here, although stop_on_first_failure is false");
+        }
         let all = Search {
             strategy: lines.join(" | "),
             executions,
             seeded_values: self.members.iter().any(|member| member.seeded_values),
+            differences,
             ..first.clone()
         };
         run(&all, &self.config, f);
@@ -127,14 +133,23 @@ where
     if search.seeded_values {
         settings.data = Data::Seeded;
     }
+    let differences = config.differences().into_iter().map(ToOwned::to_owned);
+    let differences = differences.chain(search.differences.iter().map(|&text| text.to_owned()));
+    let differences = differences.chain(ignored_variables());
     let judged = settings.with_env().and_then(|settings| {
-        raddle::judge(settings, move || {
+        let settings = differences.fold(settings, raddle::Config::with_difference);
+        let mut judged = raddle::judge(settings.clone(), move || {
             current::begin();
             future::begin();
             test();
             // A task that was detached does not keep an execution from its end.
             future::cancel_detached();
-        })
+        })?;
+        let passed = judged.passed;
+        judged.passed &= too_long(config, &judged.report).is_none();
+        raddle::add_to_summary(&settings, &judged);
+        judged.passed = passed;
+        Ok(judged)
     });
     let Judged { report, text, passed, .. } = match judged {
         Ok(judged) => judged,
@@ -150,15 +165,35 @@ where
         };
         panic!("{text}\n{said}");
     }
-    if let (MaxSteps::FailAfter(most), 1.., None) =
-        (config.max_steps, report.counts.rejected, &report.failure)
-    {
-        let n = report.counts.rejected;
-        panic!("{n} executions had more than {most} steps, the limit of Config::max_steps\n{text}");
+    if let Some(why) = too_long(config, &report) {
+        panic!("{why}\n{text}");
     }
     assert!(passed, "{text}");
     print(&text);
     report
+}
+
+/// Why a test that has not failed by itself fails: executions had too many steps.
+fn too_long(config: &Config, report: &Report) -> Option<String> {
+    match (config.max_steps, report.counts.rejected, &report.failure) {
+        (MaxSteps::FailAfter(most), n @ 1.., None) => Some(format!(
+            "{n} executions had more than {most} steps, the limit of Config::max_steps"
+        )),
+        _ => None,
+    }
+}
+
+/// What is said of variables that shuttle reads and raddle does not. `SHUTTLE_RANDOM_SEED` is read, and there are no
+/// warnings to silence.
+fn ignored_variables() -> impl Iterator<Item = String> {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let ignored = |name: &String| {
+        name.starts_with("SHUTTLE_")
+            && !["SHUTTLE_RANDOM_SEED", crate::SILENCE_WARNINGS].contains(&name.as_str())
+    };
+    let mut names: Vec<String> = names.filter(ignored).collect();
+    names.sort_unstable();
+    names.into_iter().map(|name| format!("{name} was ignored: it has no meaning here"))
 }
 
 #[expect(clippy::print_stderr, reason = "the harness keeps it, and shows it if asked to")]

@@ -17,6 +17,8 @@ mod sealed {
         pub seeded_values: bool,
         /// The one execution to run again.
         pub replay: Option<String>,
+        /// What the scheduler is asked for and does not do here.
+        pub differences: Vec<&'static str>,
     }
 
     /// Schedulers of this crate only: raddle asks a `Strategy`.
@@ -28,11 +30,36 @@ mod sealed {
 pub(crate) use sealed::{Sealed, Search};
 
 impl Search {
-    fn new(strategy: impl Into<String>, executions: Option<usize>, seed: Option<u64>) -> Self {
+    fn new(strategy: impl Into<String>, executions: Option<usize>) -> Self {
         let strategy = strategy.into();
-        Self { strategy, executions, seed, seeded_values: false, replay: None }
+        Self {
+            strategy,
+            executions,
+            seed: None,
+            seeded_values: false,
+            replay: None,
+            differences: Vec::new(),
+        }
+    }
+
+    /// With this seed, unless `SHUTTLE_RANDOM_SEED` has another.
+    fn seeded(self, seed: Option<u64>) -> Self {
+        let said = std::env::var("SHUTTLE_RANDOM_SEED").ok();
+        let said = said.map(|text| {
+            text.parse().unwrap_or_else(|error| {
+                panic!("SHUTTLE_RANDOM_SEED is {text:?} ({error}): make it a number, or unset it")
+            })
+        });
+        Self { seed: said.or(seed), ..self }
+    }
+
+    fn different(mut self, what: &'static str) -> Self {
+        self.differences.push(what);
+        self
     }
 }
+
+pub use crate::current::TaskId;
 
 /// One of the schedulers of this module.
 ///
@@ -74,13 +101,13 @@ impl RandomScheduler {
     /// At most so many executions.
     #[must_use]
     pub fn new(max_iterations: usize) -> Self {
-        Self(Search::new("random", Some(max_iterations), None))
+        Self(Search::new("random", Some(max_iterations)).seeded(None))
     }
 
     /// With this seed.
     #[must_use]
     pub fn new_from_seed(seed: u64, max_iterations: usize) -> Self {
-        Self(Search::new("random", Some(max_iterations), Some(seed)))
+        Self(Search::new("random", Some(max_iterations)).seeded(Some(seed)))
     }
 }
 
@@ -88,13 +115,13 @@ impl PctScheduler {
     /// Bugs of this depth with a known chance; at most so many executions.
     #[must_use]
     pub fn new(max_depth: usize, max_iterations: usize) -> Self {
-        Self(Search::new(format!("pct({max_depth})"), Some(max_iterations), None))
+        Self(Search::new(format!("pct({max_depth})"), Some(max_iterations)).seeded(None))
     }
 
     /// With this seed.
     #[must_use]
     pub fn new_from_seed(seed: u64, max_depth: usize, max_iterations: usize) -> Self {
-        Self(Search::new(format!("pct({max_depth})"), Some(max_iterations), Some(seed)))
+        Self(Search::new(format!("pct({max_depth})"), Some(max_iterations)).seeded(Some(seed)))
     }
 }
 
@@ -103,7 +130,7 @@ impl DfsScheduler {
     /// otherwise decisions like all others: every value is tried.
     #[must_use]
     pub fn new(max_iterations: Option<usize>, allow_random_data: bool) -> Self {
-        let search = Search::new("dfs", max_iterations, None);
+        let search = Search::new("dfs", max_iterations);
         Self(Search { seeded_values: allow_random_data, ..search })
     }
 }
@@ -112,13 +139,13 @@ impl UrwRandomScheduler {
     /// At most so many executions.
     #[must_use]
     pub fn new(max_iterations: usize) -> Self {
-        Self(Search::new("urw", Some(max_iterations), None))
+        Self(Search::new("urw", Some(max_iterations)).seeded(None))
     }
 
     /// With this seed.
     #[must_use]
     pub fn new_from_seed(seed: u64, max_iterations: usize) -> Self {
-        Self(Search::new("urw", Some(max_iterations), Some(seed)))
+        Self(Search::new("urw", Some(max_iterations)).seeded(Some(seed)))
     }
 }
 
@@ -126,7 +153,7 @@ impl RoundRobinScheduler {
     /// The one execution that there is, at most so often.
     #[must_use]
     pub fn new(max_iterations: usize) -> Self {
-        Self(Search::new("round-robin", Some(max_iterations), None))
+        Self(Search::new("round-robin", Some(max_iterations)))
     }
 }
 
@@ -140,7 +167,7 @@ impl ReplayScheduler {
     /// The execution of a token that raddle printed (`rd1…`).
     #[must_use]
     pub fn new_from_encoded(encoded_schedule: &str) -> Self {
-        let search = Search::new("random", None, None);
+        let search = Search::new("random", None);
         Self(Search { replay: Some(encoded_schedule.trim().to_owned()), ..search })
     }
 
@@ -155,6 +182,15 @@ impl ReplayScheduler {
             return Ok(Self::new_from_encoded(&path.as_ref().to_string_lossy()));
         }
         Ok(Self::new_from_encoded(&text))
+    }
+
+    /// Changes nothing: a test that goes on after the end of a recording, or ends before, is told so in its report.
+    pub fn set_allow_incomplete(&mut self) {
+        let search = self.0.clone();
+        self.0 = search.different(
+            "ReplayScheduler::set_allow_incomplete changes nothing here: a test that does not end where the recording does is \
+             reported as one that did not repeat it",
+        );
     }
 }
 
@@ -178,6 +214,28 @@ impl<S: Scheduler> Sealed for UncontrolledNondeterminismCheckScheduler<S> {
 }
 
 impl<S: Scheduler> Scheduler for UncontrolledNondeterminismCheckScheduler<S> {}
+
+/// Writes what happens to a file, with shuttle. Here it is the scheduler that it is given: the report has the steps.
+#[derive(Clone, Debug)]
+pub struct AnnotationScheduler<S>(S);
+
+impl<S: Scheduler> AnnotationScheduler<S> {
+    /// Like `scheduler`.
+    #[must_use]
+    pub fn new(scheduler: S) -> Self {
+        Self(scheduler)
+    }
+}
+
+impl<S: Scheduler> Sealed for AnnotationScheduler<S> {
+    fn search(&self) -> Search {
+        self.0.search().different(
+            "no annotated schedule is written here: the report has the steps, and `cargo raddle` makes a page of it",
+        )
+    }
+}
+
+impl<S: Scheduler> Scheduler for AnnotationScheduler<S> {}
 
 impl Sealed for Box<dyn Scheduler + Send> {
     fn search(&self) -> Search {

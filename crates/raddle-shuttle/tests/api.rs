@@ -6,14 +6,17 @@ use raddle_shuttle as shuttle;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Mutex as StdMutex;
+use std::task::{Context, Waker};
 
 use shuttle::future::batch_semaphore::{BatchSemaphore, Fairness, TryAcquireError};
 use shuttle::future::{JoinError, block_on, spawn, spawn_local, yield_now};
 use shuttle::rand::Rng as _;
 use shuttle::scheduler::{
-    DfsScheduler, PctScheduler, RandomScheduler, ReplayScheduler, Scheduler, UrwRandomScheduler,
+    AnnotationScheduler, DfsScheduler, PctScheduler, RandomScheduler, ReplayScheduler, Scheduler,
+    UrwRandomScheduler,
 };
 use shuttle::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use shuttle::sync::{Arc, Mutex, mpsc};
@@ -302,5 +305,185 @@ fn statics_and_locals_begin_anew_in_each_execution() {
             assert_eq!((*TOTAL.lock().unwrap(), MINE.with(Cell::get)), (2, 2));
         },
         50,
+    );
+}
+
+/// The text of a report, as one line.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn what_has_no_meaning_here_is_a_note_of_the_report() {
+    let mut config = Config::new();
+    (config.stack_size, config.record_steps_in_span) = (1 << 20, true);
+    config.ungraceful_shutdown_config.immediately_return_on_panic = true;
+    let mut runner = PortfolioRunner::new(false, config);
+    runner.add(AnnotationScheduler::new(RandomScheduler::new(100)));
+    let report = one_line(&panic_of(|| {
+        runner.run(|| {
+            current::reset_step_count();
+            increment_in_two_steps();
+        });
+    }));
+    for note in [
+        "Config::stack_size has no meaning here",
+        "Config::record_steps_in_span has no meaning here",
+        "Config::ungraceful_shutdown_config has no meaning here",
+        "no annotated schedule is written here",
+        "a portfolio stops at its first failure here, although stop_on_first_failure is false",
+        "current::reset_step_count changes nothing here",
+    ] {
+        assert_eq!(report.matches(note).count(), 1, "{note}\n{report}");
+    }
+    let report = one_line(&panic_of(|| check_random(increment_in_two_steps, 1_000)));
+    assert!(!report.contains("note: "), "{report}");
+}
+
+/// Run by the test below in a process of its own.
+#[test]
+fn passes_with_what_the_environment_says() {
+    assert_eq!(Runner::new(RandomScheduler::new(17), Config::new()).run(|| {}), 17);
+}
+
+#[test]
+fn a_pass_is_in_the_last_lines_with_the_variables_that_were_ignored() {
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("RADDLE_") {
+            command.env_remove(&name);
+        }
+    }
+    command.args(["passes_with_what_the_environment_says", "--exact"]);
+    let variables = [
+        ("SHUTTLE_RANDOM_SEED", "7"),
+        ("SHUTTLE_SILENCE_WARNINGS", "1"),
+        (shuttle::CAPTURE_BACKTRACE, "1"),
+    ];
+    let output = command.envs(variables).output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("raddle: what 1 passed test covers"), "{text}");
+    assert!(
+        text.contains("passes_with_what_the_environment_says: 17 sampled executions"),
+        "{text}"
+    );
+    assert_eq!(text.matches("note: ").count(), 1, "{text}");
+    assert!(text.contains("note: SHUTTLE_CAPTURE_BACKTRACE was ignored"), "{text}");
+    let output = command.env("SHUTTLE_RANDOM_SEED", "seven").output().unwrap();
+    assert!(!output.status.success(), "a seed is a number");
+}
+
+#[test]
+fn an_upgrade_comes_before_those_who_wait_and_lets_none_of_them_in() {
+    for fairness in [Fairness::StrictlyFair, Fairness::Unfair] {
+        check_random(
+            move || {
+                let lock = Arc::new(BatchSemaphore::new(3, fairness));
+                let written = Arc::new(AtomicUsize::new(0));
+                lock.try_acquire(1).unwrap();
+                let (theirs, writes) = (Arc::clone(&lock), Arc::clone(&written));
+                let alone = spawn(async move {
+                    theirs.acquire(3).await.unwrap();
+                    writes.fetch_add(1, Ordering::SeqCst);
+                    theirs.release(3);
+                });
+                let theirs = Arc::clone(&lock);
+                let reader = spawn(async move {
+                    theirs.acquire(1).await.unwrap();
+                    theirs.release(1);
+                });
+                let seen = written.load(Ordering::SeqCst);
+                block_on(lock.upgrade(1, 3)).unwrap();
+                assert_eq!(written.load(Ordering::SeqCst), seen, "a writer came between");
+                assert_eq!(lock.try_upgrade(3, 4), Err(TryAcquireError::NoPermits));
+                lock.release(3);
+                block_on(async { (alone.await.unwrap(), reader.await.unwrap()) });
+                assert_eq!(lock.available_permits(), 3);
+            },
+            300,
+        );
+    }
+}
+
+#[test]
+fn a_request_that_can_be_passed_holds_nobody_up_and_one_that_reserves_does() {
+    check_random(
+        || {
+            let fair = BatchSemaphore::new(2, Fairness::StrictlyFair);
+            fair.try_acquire(1).unwrap();
+            let mut waits = Box::pin(fair.acquire_bypassable(2));
+            assert!(is_pending(waits.as_mut()));
+            assert_eq!(fair.try_acquire(1), Ok(()), "it passes");
+            fair.release(2);
+            assert_eq!(fair.try_acquire(1), Err(TryAcquireError::NoPermits), "its turn has come");
+            block_on(waits).unwrap();
+
+            let unfair = BatchSemaphore::new(2, Fairness::Unfair);
+            unfair.try_acquire(1).unwrap();
+            let mut waits = Box::pin(unfair.acquire_reserving(1, 2));
+            assert!(is_pending(waits.as_mut()));
+            assert_eq!(unfair.available_permits(), 0);
+            assert_eq!(unfair.try_acquire(1), Err(TryAcquireError::NoPermits), "it is kept");
+            drop(waits);
+            assert_eq!(unfair.try_acquire(1), Ok(()));
+            unfair.close_no_scheduling_point();
+            assert!(unfair.is_closed());
+        },
+        20,
+    );
+}
+
+fn is_pending<F: Future>(future: Pin<&mut F>) -> bool {
+    future.poll(&mut Context::from_waker(Waker::noop())).is_pending()
+}
+
+#[test]
+fn a_parent_makes_the_labels_of_its_children() {
+    check_random(
+        || {
+            assert_eq!(current::try_get_current_task(), Some(current::me()));
+            let before = current::context_switches();
+            let name: current::ChildLabelFn = current::ChildLabelFn(Arc::new(|id, labels| {
+                labels.insert(current::TaskName::from(format!("child {id}").as_str()));
+            }));
+            current::set_label_for_task(current::me(), name);
+            let n = Arc::new(AtomicUsize::new(0));
+            let theirs = Arc::clone(&n);
+            let thread = thread::spawn(move || {
+                theirs.fetch_add(1, Ordering::SeqCst);
+                current::get_name_for_task(current::me())
+            });
+            n.fetch_add(1, Ordering::SeqCst);
+            assert_eq!(thread.join().unwrap(), Some(current::TaskName::from("child 1")));
+            assert!(current::context_switches() > before);
+        },
+        10,
+    );
+    assert_eq!(current::try_get_current_task(), None);
+}
+
+#[test]
+#[expect(deprecated, reason = "as in shuttle")]
+fn a_tag_is_inherited_and_can_be_taken_for_what_it_is() {
+    #[derive(Debug)]
+    struct Shift(u32);
+    impl current::Taggable for Shift {}
+    let number = |tag: Option<std::sync::Arc<dyn current::Tag>>| {
+        tag.and_then(|tag| tag.as_any().downcast_ref::<Shift>().map(|shift| shift.0))
+    };
+    check_random(
+        move || {
+            assert!(current::get_tag_for_current_task().is_none());
+            assert!(current::set_tag_for_current_task(Arc::new(Shift(1))).is_none());
+            let thread = thread::spawn(move || number(current::get_tag_for_current_task()));
+            assert_eq!(thread.join().unwrap(), Some(1));
+            assert_eq!(
+                number(current::set_tag_for_task(current::me(), Arc::new(Shift(2)))),
+                Some(1)
+            );
+            assert_eq!(number(current::get_tag_for_task(current::me())), Some(2));
+        },
+        10,
     );
 }

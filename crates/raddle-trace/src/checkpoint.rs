@@ -11,6 +11,12 @@ use crate::carried::Carried;
 /// The version of a checkpoint, its bytes included.
 pub const VERSION: u32 = 2;
 
+/// What to do about a checkpoint from which a search cannot go on.
+pub const ANEW: &str = "begin anew: leave `resume` out (cargo raddle test: --discard-checkpoints)";
+
+/// How it is said that the test was built anew since.
+pub const OTHER_BUILD: &str = "it was written by another build of this test";
+
 /// Whose a checkpoint is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
@@ -57,8 +63,7 @@ impl Header {
         if (&self.test, &self.package) != (&now.test, &now.package) {
             let (theirs, ours) = (name(&self.test), name(&now.test));
             return Err(format!(
-                "it is of the test `{theirs}` and this is `{ours}`; run that test, or delete the file to \
-                 begin anew"
+                "it is of the test `{theirs}` and this is `{ours}`; run that test, or {ANEW}"
             ));
         }
         let names = |header: &Self| {
@@ -68,16 +73,14 @@ impl Header {
         let (theirs, ours) = (names(self), names(now));
         if theirs != ours {
             return Err(format!(
-                "it is of the strategy `{theirs}` and this is `{ours}`; use that strategy, or delete the \
-                 file to begin anew"
+                "it is of the strategy `{theirs}` and this is `{ours}`; use that strategy, or {ANEW}"
             ));
         }
         for (theirs, ours) in self.searches.iter().zip(&now.searches) {
             if theirs.seed != ours.seed {
                 let (theirs, ours) = (theirs.seed, ours.seed);
                 return Err(format!(
-                    "its seed was {theirs} and is {ours} now; set RADDLE_SEED={theirs}, or delete the file \
-                     to begin anew"
+                    "its seed was {theirs} and is {ours} now; set RADDLE_SEED={theirs}, or {ANEW}"
                 ));
             }
         }
@@ -87,16 +90,13 @@ impl Header {
             let theirs = self.settings.get(name).map_or("none", String::as_str);
             let variable = name.to_uppercase();
             return Err(format!(
-                "its `{name}` was {theirs} and is {ours} now; set RADDLE_{variable}={theirs}, or delete the \
-                 file to begin anew"
+                "its `{name}` was {theirs} and is {ours} now; set RADDLE_{variable}={theirs}, or {ANEW}"
             ));
         }
         if self.binary != now.binary {
-            return Err(
-                "it was written by another build of this test, in which decisions may mean something \
-                 else; go on with that build, or delete the file to begin anew"
-                    .to_owned(),
-            );
+            return Err(format!(
+                "{OTHER_BUILD}, in which decisions may mean something else; go on with that build, or {ANEW}"
+            ));
         }
         Ok(())
     }

@@ -52,6 +52,9 @@ pub enum Ending {
     Passed,
     /// Not as it should.
     Failed,
+    /// Ctrl-C ended its search before that was through, and no failure was found until then. Its report, if there is one, has
+    /// the verdict `passed`, which speaks of the part that was run.
+    Interrupted,
     /// Nothing can be said: the search could not be run, or not go on.
     Inconclusive,
 }
@@ -119,6 +122,9 @@ pub enum RunEvent {
         failed: u64,
         /// Tests of which nothing can be said.
         inconclusive: u64,
+        /// Tests whose searches Ctrl-C has ended.
+        #[serde(default)]
+        interrupted: u64,
         /// Tests that were not begun, because the run was stopped.
         not_run: u64,
         /// The exit code.

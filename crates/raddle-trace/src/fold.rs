@@ -569,8 +569,10 @@ impl Coverage {
 impl ReceivesSeen {
     /// Adds the orders that another part has shown, and nothing else of it but what failed.
     fn add_orders(&mut self, more: &Self) {
+        // Both have shown what was known before, and perhaps the same besides.
+        let known = self.orders.n_pairs().saturating_sub(self.count.added);
         self.orders.merge(&more.orders);
-        self.count.added += more.count.added;
+        self.count.added = self.orders.n_pairs().saturating_sub(known);
         for pair in more.uncovered.iter().filter(|pair| pair.must) {
             if !self.uncovered.contains(pair) {
                 self.uncovered.push(pair.clone());
@@ -583,6 +585,11 @@ impl ReceivesSeen {
 }
 
 impl OrderSet {
+    /// How many orders of two receives (PR) it has.
+    fn n_pairs(&self) -> u64 {
+        self.actors.iter().flat_map(|actor| &actor.pr).map(|earlier| earlier.len() as u64).sum()
+    }
+
     /// Adds all orders of another set.
     pub fn merge(&mut self, other: &Self) {
         for actor in &other.actors {
@@ -824,6 +831,19 @@ mod tests {
             actors: vec![actor(&[6, 7, 5], vec![vec![], vec![0], vec![0]])],
             ..OrderSet::default()
         };
+        // 5 before 6 was known before, and the second part has added what the third shows once more.
+        let seen = |orders: &OrderSet, added: u64| {
+            let orders = orders.clone();
+            let mut seen = ReceivesSeen { orders, ..ReceivesSeen::default() };
+            seen.count.added = added;
+            seen
+        };
+        let (first, mut second) = (seen(&all, 0), more.clone());
+        second.merge(&all);
+        let (mut sum, second) = (first, seen(&second, 2));
+        sum.add_orders(&second);
+        sum.add_orders(&second);
+        assert_eq!(sum.count.added, 2);
         all.merge(&more);
         let merged = actor(&[5, 6, 7], vec![vec![1], vec![0], vec![1]]);
         assert_eq!(all.actors, [merged]);

@@ -51,7 +51,7 @@ pub use receives::{
     ReceivesSeen, ScheduledReceive, UncoveredPair,
 };
 pub use report::{Counts, Failure, Member, Nested, Note, Report, Verdict};
-pub use run::{Run, Sample, Tried};
+pub use run::{About, Run, Sample, Tried};
 pub use saved::SavedFailure;
 pub use schedule::{Decision, Key, Schedule, Settings, TaskKind, TaskName, Timeouts};
 pub use sketch::Sketch;

@@ -141,6 +141,16 @@ pub enum Note {
         /// At least two; the last took the lock that the first held.
         cycle: Vec<Nested>,
     },
+    /// An execution waited for something outside of raddle: it slept, or there was I/O. Measured in an execution
+    /// that was run twice, and so both times.
+    WaitsOutside {
+        /// For how long, in microseconds: the shorter of the two.
+        us: u64,
+        /// After which step; none: before the first.
+        after: Option<Site>,
+        /// Before which step of the same task; none: it was the last.
+        before: Option<Site>,
+    },
     /// The search was stopped before it was through, and what it needs to go on is in a file.
     Kept {
         /// The file.
@@ -162,6 +172,11 @@ pub enum Note {
         executions: u64,
         /// Their wall time.
         elapsed_ms: u64,
+    },
+    /// The test was written for another tool, and raddle in its place does not do this as that tool does.
+    Difference {
+        /// What is different, and what that means for a pass.
+        text: String,
     },
     /// A sentence.
     Text {

@@ -26,6 +26,9 @@ pub struct Run {
     /// Wall time of all in milliseconds.
     #[serde(default)]
     pub elapsed_ms: u64,
+    /// What it was run with.
+    #[serde(default, skip_serializing_if = "About::is_empty")]
+    pub about: About,
     /// The searches, in the order in which they are to be shown.
     pub tried: Vec<Tried>,
 }
@@ -33,7 +36,30 @@ pub struct Run {
 impl Default for Run {
     /// Nothing was run.
     fn default() -> Self {
-        Self { version: VERSION, title: None, elapsed_ms: 0, tried: Vec::new() }
+        let about = About::default();
+        Self { version: VERSION, title: None, elapsed_ms: 0, about, tried: Vec::new() }
+    }
+}
+
+/// What a run was run with, as far as it is known: what one needs to see the same again. Seeds are in the reports.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// Settings that were given, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<(String, String)>,
+    /// The compiler and its version, as it says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compiler: Option<String>,
+    /// The revision of the source, and whether it was changed since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
+}
+
+impl About {
+    /// Whether nothing is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
     }
 }
 

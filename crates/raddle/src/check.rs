@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::explain::explain_dyn;
 use crate::explore::explore_dyn;
 use crate::files::{find, target_dir, write};
-use crate::job::{Body, Job};
+use crate::job::{Body, Job, quoted};
 use crate::learned;
 use crate::minimise;
 use crate::partial;
@@ -101,6 +101,13 @@ pub struct Judged {
     pub text: String,
     /// Whether the test is as its configuration expects it.
     pub passed: bool,
+}
+
+/// Has the lines at the end of the process name what a test came to that was run by [`judge`], as they name those of
+/// [`check_with`]: for a package that stands in for another tool.
+#[doc(hidden)]
+pub fn add_to_summary(config: &Config, judged: &Judged) {
+    Summary::new(config).add(&judged.report, judged.passed);
 }
 
 /// [`check_with`], of a configuration that may be wrong.
@@ -380,15 +387,6 @@ fn replay_command(config: &Config, failure: &Failure, file: Option<&Path>) -> St
     let test = config.test.as_ref().map(|test| format!(" {} -- --exact", quoted(test)));
     let (package, test) = (package.unwrap_or_default(), test.unwrap_or_default());
     format!("RADDLE_REPLAY={what} cargo test{package}{test}")
-}
-
-/// For a POSIX shell.
-fn quoted(word: &str) -> String {
-    let plain = |letter: char| letter.is_alphanumeric() || "/._-:+@%".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// Saves a failure whole. The path, or a sentence that says why there is none.

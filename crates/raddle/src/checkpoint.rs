@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use raddle_engine::Ended;
 use raddle_engine::observer::Paused;
 use raddle_engine::strategy::Checkpoint;
-use raddle_trace::checkpoint::{Header, Part, VERSION};
+use raddle_trace::checkpoint::{ANEW, Header, Part, VERSION};
 use raddle_trace::hash::{Fnv1a, fnv1a};
 use raddle_trace::{Carried, Note};
 
@@ -164,8 +164,7 @@ fn hashed_binary() -> Result<String, String> {
 
 /// The header and the states in a file, or a sentence that says what is wrong.
 fn read(bytes: &[u8]) -> Result<(Header, Vec<Option<Checkpoint>>), String> {
-    let damaged =
-        || "it is damaged, or no checkpoint of raddle; delete it to begin anew".to_owned();
+    let damaged = || format!("it is damaged, or no checkpoint of raddle; {ANEW}");
     let (body, sum) = bytes.split_last_chunk().ok_or_else(damaged)?;
     let rest = body.strip_prefix(MAGIC).ok_or_else(damaged)?;
     if fnv1a(body) != u64::from_le_bytes(*sum) {
@@ -177,9 +176,7 @@ fn read(bytes: &[u8]) -> Result<(Header, Vec<Option<Checkpoint>>), String> {
     // First of all the version, so that another one is not reported as a wrong shape.
     let value: serde_json::Value = serde_json::from_slice(header).map_err(|_| damaged())?;
     if value["version"].as_u64() != Some(u64::from(VERSION)) {
-        return Err(
-            "it was written by another version of raddle; delete it to begin anew".to_owned()
-        );
+        return Err(format!("it was written by another version of raddle; {ANEW}"));
     }
     let header: Header = serde_json::from_value(value).map_err(|_| damaged())?;
     let mut states = Vec::new();
@@ -448,7 +445,7 @@ mod tests {
     fn a_damaged_file_is_refused() {
         let (_, bytes) = sample();
         for cut in 0..bytes.len() {
-            assert!(read(&bytes[..cut]).is_err_and(|why| why.contains("delete it")), "{cut}");
+            assert!(read(&bytes[..cut]).is_err_and(|why| why.contains(ANEW)), "{cut}");
         }
         for at in 0..bytes.len() {
             let mut other = bytes.clone();
@@ -465,10 +462,10 @@ mod tests {
             change(&mut now);
             header.fits(&now).expect_err("another one")
         };
-        insta::assert_snapshot!(wrong(|now| now.test = Some("other".to_owned())), @"it is of the test `queue::is_fifo` and this is `other`; run that test, or delete the file to begin anew");
-        insta::assert_snapshot!(wrong(|now| now.searches[0].strategy = "dfs".to_owned()), @"it is of the strategy `dpor | pos` and this is `dfs | pos`; use that strategy, or delete the file to begin anew");
-        insta::assert_snapshot!(wrong(|now| now.searches[0].seed = 4), @"its seed was 3 and is 4 now; set RADDLE_SEED=3, or delete the file to begin anew");
-        insta::assert_snapshot!(wrong(|now| drop(now.settings.insert("steps".to_owned(), "7".to_owned()))), @"its `steps` was 1000000 and is 7 now; set RADDLE_STEPS=1000000, or delete the file to begin anew");
-        insta::assert_snapshot!(wrong(|now| now.binary = "01".to_owned()), @"it was written by another build of this test, in which decisions may mean something else; go on with that build, or delete the file to begin anew");
+        insta::assert_snapshot!(wrong(|now| now.test = Some("other".to_owned())), @"it is of the test `queue::is_fifo` and this is `other`; run that test, or begin anew: leave `resume` out (cargo raddle test: --discard-checkpoints)");
+        insta::assert_snapshot!(wrong(|now| now.searches[0].strategy = "dfs".to_owned()), @"it is of the strategy `dpor | pos` and this is `dfs | pos`; use that strategy, or begin anew: leave `resume` out (cargo raddle test: --discard-checkpoints)");
+        insta::assert_snapshot!(wrong(|now| now.searches[0].seed = 4), @"its seed was 3 and is 4 now; set RADDLE_SEED=3, or begin anew: leave `resume` out (cargo raddle test: --discard-checkpoints)");
+        insta::assert_snapshot!(wrong(|now| drop(now.settings.insert("steps".to_owned(), "7".to_owned()))), @"its `steps` was 1000000 and is 7 now; set RADDLE_STEPS=1000000, or begin anew: leave `resume` out (cargo raddle test: --discard-checkpoints)");
+        insta::assert_snapshot!(wrong(|now| now.binary = "01".to_owned()), @"it was written by another build of this test, in which decisions may mean something else; go on with that build, or begin anew: leave `resume` out (cargo raddle test: --discard-checkpoints)");
     }
 }

@@ -70,6 +70,12 @@ pub(crate) fn note(text: impl Into<String>) -> Note {
     Note::Text { text: text.into() }
 }
 
+/// Whether a note is among these. How long an execution waits differs from search to search; where does not.
+fn is_told(notes: &[Note], note: &Note) -> bool {
+    let is_wait = |note: &Note| matches!(note, Note::WaitsOutside { .. });
+    notes.contains(note) || is_wait(note) && notes.iter().any(is_wait)
+}
+
 /// What searches of one member found one after another, as if it were one search.
 ///
 /// The answer is the last one's: it went on where the one before had nothing more to say. But if that had covered
@@ -125,7 +131,7 @@ fn after(first: SearchResult, mut second: SearchResult) -> SearchResult {
     last.counts = counts;
     merge(&mut last.assumptions, explored.assumptions);
     let mut notes = explored.notes;
-    last.notes.retain(|told| !notes.contains(told));
+    last.notes.retain(|told| !is_told(&notes, told));
     notes.append(&mut last.notes);
     last.notes = notes;
     let failures = last.failure.iter_mut().chain(&mut last.deaths);
@@ -307,7 +313,7 @@ fn tell(notes: &mut Vec<Note>, found: &SearchResult, listed: bool) {
             "{name} stopped because it knows of more alternatives than it may keep; {what_to_do}"
         )));
     }
-    more.retain(|note| !notes.contains(note));
+    more.retain(|note| !is_told(notes, note));
     notes.append(&mut more);
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use raddle_engine::Teardown;
 use raddle_knobs::Value;
-use raddle_trace::{Outcome, Settings, Timeouts};
+use raddle_trace::{Note, Outcome, Settings, Timeouts};
 
 use crate::error::Error;
 use crate::progress::{ProgressListener, ShowProgress};
@@ -132,12 +132,14 @@ pub(crate) struct Env {
     pub(crate) host: Option<String>,
     /// The package of the test, for the command that replays it.
     pub(crate) package: Option<String>,
+    /// Whether it is a `#[raddle::test]`: `cargo raddle` finds those, and no others.
+    pub(crate) is_marked: bool,
     /// Where the package is, to find the directory for saved failures.
     pub(crate) manifest_dir: Option<String>,
     /// The build directory, if it is not the usual one.
     pub(crate) target_dir: Option<String>,
-    /// A note for every report, from a package that stands in for another tool.
-    pub(crate) note: Option<&'static str>,
+    /// Differences that every report names, from a package that stands in for another tool.
+    pub(crate) differences: Vec<String>,
 }
 
 /// The configuration and what follows from the table: fields, defaults, texts.
@@ -224,13 +226,18 @@ fn default<T: Field>(value: Value, text: &str) -> T {
 }
 
 impl Config {
-    /// This configuration, with a note for every report: for a package that stands in for another tool, which says how it
-    /// differs from that.
+    /// This configuration, with one more note for every report: for a package that stands in for another tool, which says
+    /// how it differs from that.
     #[doc(hidden)]
     #[must_use]
-    pub fn with_note(mut self, note: &'static str) -> Self {
-        self.env.note = Some(note);
+    pub fn with_difference(mut self, text: impl Into<String>) -> Self {
+        self.env.differences.push(text.into());
         self
+    }
+
+    /// Those notes.
+    pub(crate) fn differences(&self) -> impl Iterator<Item = Note> {
+        self.env.differences.iter().map(|text| Note::Difference { text: text.clone() })
     }
 
     /// The defaults, changed by the environment: see [`with_env`](Self::with_env).

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use raddle_engine::EngineError;
 use raddle_trace::Site;
+use raddle_trace::checkpoint::ANEW;
 
 /// Why a search or a replay could not be run. The message says what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -213,7 +214,7 @@ impl From<EngineError> for Error {
             }
             EngineError::Carried => Self::Checkpoint {
                 file: "that was read".to_owned(),
-                why: "it is damaged, or not of this strategy; delete it to begin anew".to_owned(),
+                why: format!("it is damaged, or not of this strategy; {ANEW}"),
             },
             other => Self::Bug { message: other.to_string() },
         }

@@ -13,6 +13,9 @@
 //!
 //! `examples/outside` of the repository is a package that has one of each.
 //!
+//! For a package that has the API of another tool, as `raddle-loom` has loom's: [`tell_difference`] has the report say what raddle
+//! does not do as that tool does; [`join_others`], [`has_panicked`] and [`panic_at`] are for checks at the end of an execution.
+//!
 //! The traits in here may gain methods with a default at any 0.1.x. Structs that raddle gives to you may gain fields, so
 //! take them apart with `..`; of those that you give to raddle (`Needs`, `ObserverNeeds`, `Sees`, `Plan`) name the fields
 //! that you set and leave the others to `..Default::default()`.
@@ -160,7 +163,10 @@ pub use raddle_engine::observer::{Ended, Observer, ObserverNeeds, Paused};
 pub use raddle_engine::op::{Access, ObjectId, Op, TaskId};
 pub use raddle_engine::race::Edges;
 pub use raddle_engine::receive::{ActorNews, Effects, Receive, ReceiveName};
-pub use raddle_engine::rt::{Object, step_both, step_both_timeout};
+pub use raddle_engine::rt::{
+    Object, execution_ended, has_panicked, inside, join_others, panic_at, step_both,
+    step_both_timeout, step_now, tell_difference,
+};
 pub use raddle_engine::strategy::{
     Answer, Checkpoint, Choice, Cut, Divisible, Estimating, Event, Finished, Label, Lane, Needs,
     Options, Pending, Plan, Point, Remarks, Resumable, SearchPart, Step, Strategy, Stuck, Taken,

@@ -39,6 +39,7 @@ where
     let colons = if module.is_empty() { "" } else { "::" };
     config.test.get_or_insert_with(|| format!("{module}{colons}{}", place.name));
     config.env.package = place.package.map(str::to_owned);
+    config.env.is_marked = true;
     let caller = Location::caller();
     let body: Body = Arc::new(move || test().finish(caller));
     match config.with_env() {

@@ -1,11 +1,12 @@
 //! A job: the user's configuration, and what only raddle itself knows of the search to be run.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use raddle_engine::explorer::Explorer;
-use raddle_engine::{Limits, Setup, Tape};
+use raddle_engine::{Limits, Setup, Stopwatch, Tape};
 use raddle_search::bita::Start;
 use raddle_trace::{OrderSet, PairSet, PartialSchedule};
 
@@ -84,6 +85,37 @@ impl Job {
         Self { config, lines: None, ..self.clone() }
     }
 
+    /// What is said if the process ends in the middle of an execution. Nothing where others see to that: the driver, or the
+    /// process that has forked.
+    fn at_death(&self) -> Option<&'static str> {
+        /// Each is needed as long as the process lives, and there are as many as there are tests.
+        static SAID: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+
+        let config = &self.config;
+        if self.hosted.is_some() || config.isolation == Isolation::Process {
+            return None;
+        }
+        let of = config.test.as_ref().map_or_else(String::new, |test| format!(" of `{test}`"));
+        let how = match (&config.test, config.env.is_marked) {
+            (Some(test), true) => {
+                let package = config.env.package.as_ref().map(|package| format!(" -p {package}"));
+                let (test, package) = (quoted(test), package.unwrap_or_default());
+                format!("this finds the schedule that leads there:\n  cargo raddle test --exact {test}{package}")
+            }
+            _ => "with `isolation` set to `process` (RADDLE_ISOLATION=process, or in its Config) each execution has a \
+                  process of its own, and the report has the schedule that leads there"
+                .to_owned(),
+        };
+        let text = format!("\nraddle: the process ends in the middle of an execution{of}; {how}\n");
+        let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = said.get(text.as_str()) {
+            return Some(known);
+        }
+        let text: &'static str = Box::leak(text.into_boxed_str());
+        said.insert(text);
+        Some(text)
+    }
+
     /// What the engine is run with.
     pub(crate) fn setup(&self) -> Setup {
         let config = &self.config;
@@ -105,8 +137,25 @@ impl Job {
             calls: config.replay.is_some(),
             backtraces: terminal::wants_short_backtraces(),
             tape: self.hosted.as_ref().and_then(|hosted| hosted.tape),
+            stopwatch: STOPWATCH,
             isolation: (config.isolation == Isolation::Process).then_some(raddle_isolate::FORK),
+            at_death: self.at_death(),
             ..Setup::default()
         }
     }
 }
+
+/// A word as a POSIX shell reads it.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "/._-:+@%".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// What measures executions, where the system tells what a thread does.
+#[cfg(all(target_os = "linux", not(miri)))]
+const STOPWATCH: Option<Stopwatch> = Some(crate::stopwatch::STOPWATCH);
+#[cfg(not(all(target_os = "linux", not(miri))))]
+const STOPWATCH: Option<Stopwatch> = None;

@@ -115,6 +115,8 @@ mod reporter;
 mod search;
 #[cfg(feature = "check")]
 mod spill;
+#[cfg(all(feature = "check", target_os = "linux", not(miri)))]
+mod stopwatch;
 #[cfg(feature = "check")]
 mod summary;
 #[cfg(feature = "check")]
@@ -192,7 +194,7 @@ pub use raddle_trace::{
 };
 
 #[cfg(feature = "check")]
-pub use check::{Judged, check, check_with, judge, render};
+pub use check::{Judged, add_to_summary, check, check_with, judge, render};
 #[cfg(feature = "check")]
 pub use config::{Config, Data, Expect, Isolation, Pairs, Receives};
 #[cfg(feature = "check")]

@@ -50,7 +50,7 @@ pub(crate) fn explore(mut job: Job, plan: &Plan, test: &Body) -> Result<Report, 
     let at_once = at_once(&job, plan);
     let mut ran = run(&job, plan, keeper.as_ref(), at_once, job.config.time, test);
     let mut notes: Vec<_> = plan.left_out.iter().map(note).collect();
-    notes.extend(job.config.env.note.map(note));
+    notes.extend(job.config.differences());
     if at_once > 1
         && let Some(why) = interference(&job, &ran, test)
     {

@@ -203,7 +203,7 @@ fn conclude(config: &Config, replayed: Replayed) -> Report {
     let Replayed { outcome, schedule, trace, divergence, counts, assumptions, .. } = replayed;
     let failed = outcome.is_failure();
     let (verdict, why) = verdict(failed, divergence.is_some(), &counts, Verdict::Passed);
-    let mut notes = Vec::new();
+    let mut notes: Vec<_> = config.differences().collect();
     match divergence {
         Some(divergence) if failed => notes.push(note(format!(
             "the test fails, but not by the recorded steps: {divergence}. The test has changed \

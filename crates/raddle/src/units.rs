@@ -234,7 +234,7 @@ fn conclude(job: &Job, judged: ToJudge) -> Result<Report, Error> {
     let failed_by = found.iter().position(|found| found.explored.failure.is_some());
     let known = job.known.as_ref();
     let mut report = conclusion::conclude(&job.config, known, &plan, found, failed_by, Vec::new());
-    report.notes.extend(notes);
+    report.notes.extend(job.config.differences().chain(notes));
     report.elapsed_ms = elapsed_ms;
     Ok(report)
 }

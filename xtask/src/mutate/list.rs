@@ -10,6 +10,7 @@ const OBSERVERS: &str = "crates/raddle-actors/src/world/observers.rs";
 const COST: &str = "crates/raddle-search/src/memoryless/cost.rs";
 const UNITS: &str = "crates/raddle-search/src/memoryless/races.rs";
 const RACES: &str = "crates/raddle-search/src/races.rs";
+const REDUCED: &str = "crates/raddle-search/src/expansion/reduced.rs";
 const SLEEP: &str = "crates/raddle-search/src/sleep.rs";
 const OPENING: &str = "crates/raddle-search/src/expansion/reduced/opening.rs";
 const WAKEUP: &str = "crates/raddle-search/src/wakeup.rs";
@@ -344,6 +345,20 @@ pub const MUTATIONS: &[Mutation] = &[
         old: "if self.decided.touches_others {",
         new: "if !$ON && self.decided.touches_others {",
         what: "A step that sleeps touches only what it touched with the values that were tried.",
+    },
+    Mutation {
+        name: "idle-waiting",
+        file: RACES,
+        old: "            Some(if step.last_resort {",
+        new: "            if step.last_resort && $ON {\n                return None;\n            }\n$OLD",
+        what: "What was waited for until nothing else could move has no races.",
+    },
+    Mutation {
+        name: "idle-order",
+        file: REDUCED,
+        old: "point.running.is_none() && point.pending.idle()",
+        new: "($OLD) && !$ON",
+        what: "Of timers that are due at the same time the first one fires first.",
     },
     Mutation {
         name: "actors-census",

@@ -220,6 +220,14 @@ pub const PARTS: &[Part] = &[
         None,
     ),
     comparison(
+        "idle-timeouts",
+        Tests::Threads,
+        "random::random_waits_that_time_out_when_nothing_else_can_move_lose_nothing",
+        // One seed in about ten draws such a program that is small enough.
+        (3_000, 500, 12_500),
+        None,
+    ),
+    comparison(
         "spins",
         Tests::Threads,
         "spins::programs_that_spin_have_the_same_traces_under_every_reduction",

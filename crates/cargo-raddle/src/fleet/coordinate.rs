@@ -263,7 +263,11 @@ fn take_up(remote: &Remote, record: &Record) -> Vec<Unit> {
     match read() {
         Ok(completed) => remote.fold(&completed),
         Err(error) => {
-            remote.give_up(&format!("what worker {} wrote cannot be read: {error}", record.worker));
+            remote.give_up(&format!(
+                "what worker {} wrote cannot be read: {error}; see that it has the same cargo-raddle as this machine, and \
+                 begin the run anew under another name (--run)",
+                record.worker
+            ));
             Vec::new()
         }
     }

@@ -27,7 +27,7 @@ use crate::os;
 use crate::print;
 use crate::project::Binary;
 use crate::run;
-use crate::settings::Workers;
+use crate::settings::{Shared, Workers};
 use crate::workers::{Answer, Host, HostFate};
 
 /// From one look for a run, or at whether it is over, to the next.
@@ -80,6 +80,7 @@ pub(crate) fn work(asked: &cli::Work) -> Result<u8, DriverError> {
         progress: run::PROGRESS,
         tree: None,
         workers: Workers::default(),
+        shared: Shared { tests: 1, hosts: 1 },
         fleet: None,
         no_capture: false,
     };
@@ -129,7 +130,7 @@ fn attend(run: &Run, name: &str, n_hosts: usize, counted: &Counted) {
         if over || told.elapsed() >= TELL {
             let executions = counted.executions.load(Ordering::Relaxed);
             #[expect(clippy::cast_precision_loss, reason = "a rate has few digits")]
-            let rate = (executions - before) as f64 / told.elapsed().as_secs_f64();
+            let rate = executions.saturating_sub(before) as f64 / told.elapsed().as_secs_f64();
             (told, before) = (Instant::now(), executions);
             let _ = run.report_worker(&WorkerStatus {
                 worker: name.to_owned(),
@@ -230,8 +231,12 @@ impl UnitRunner for HostWork<'_> {
             };
             let order =
                 Order::Run { unit: Box::new(unit.clone()), quota, samples, avoid: avoid.clone() };
-            let counted = self.counted;
-            let answer = host.obey(&order, &mut |_| {
+            let (counted, mut told) = (self.counted, 0);
+            let answer = host.obey(&order, &mut |run| {
+                // A unit may take longer than it is from one word of the worker to the next.
+                let more = run.map_or(0, |run| run.saturating_sub(told));
+                told += more;
+                counted.executions.fetch_add(more, Ordering::Relaxed);
                 let soon =
                     return_soon.load(Ordering::Relaxed) || counted.over.load(Ordering::Relaxed);
                 soon.then_some(quota.pieces.max(1))
@@ -240,8 +245,8 @@ impl UnitRunner for HostWork<'_> {
                 Ok(Answer::Completed(mut completed)) => {
                     self.host = Some((host, samples));
                     completed.result.deaths.append(&mut deaths);
-                    let executions = completed.result.counts.executions;
-                    self.counted.executions.fetch_add(executions, Ordering::Relaxed);
+                    let more = completed.result.counts.executions.saturating_sub(told);
+                    counted.executions.fetch_add(more, Ordering::Relaxed);
                     return written(&completed);
                 }
                 Ok(Answer::Error(why)) => {
@@ -252,6 +257,8 @@ impl UnitRunner for HostWork<'_> {
                     return Err(CannotRun(format!("its host could not be heard: {error}")));
                 }
                 Ok(Answer::Gone) => {
+                    // All of the unit is run again.
+                    counted.executions.fetch_sub(told, Ordering::Relaxed);
                     let found = host.examine(self.hosts, self.test);
                     let Some((_, HostFate::Death(failure, way))) = found else { continue };
                     if failure.unstable.is_some() {

@@ -63,6 +63,18 @@ fn another_strategy_takes_the_bound_of_the_first_with_it() {
 }
 
 #[test]
+fn places_lead_to_an_editor_unless_something_else_is_said() {
+    let links = |flag: &[(&'static str, &str)]| read("", &[], &flags(flag)).map(|read| read.links);
+    assert_eq!(links(&[]), Ok(Some(Links::EDITOR.to_owned())));
+    assert_eq!(links(&[("links", "none")]), Ok(None));
+    assert_eq!(links(&[("links", "zed://file{path}")]), Ok(Some("zed://file{path}".to_owned())));
+    let variable = read("", &[("RADDLE_LINKS", "x:{path}")], &flags(&[])).expect("reads");
+    assert_eq!((variable.links.as_deref(), variable.knobs.len()), (Some("x:{path}"), 0));
+    let wrong = links(&[("links", "zed")]).expect_err("refused");
+    insta::assert_snapshot!(wrong, @"--links is `zed`; it must be an address such as vscode://file{path}:{line}:{column}, or none");
+}
+
+#[test]
 fn variables_of_others_are_left_alone() {
     for name in raddle_knobs::OF_OUR_TESTS.into_iter().chain(["RADDLE_REPLAY", "RADDLE_PROGRESS"]) {
         assert!(read("", &[(name, "required")], &flags(&[])).is_ok(), "{name}");
@@ -88,4 +100,26 @@ fn mistakes_in_settings_are_said() {
     insta::assert_snapshot!(variable("RADDLE_RESUME"), @"RADDLE_RESUME is for cargo test: cargo raddle test begins anew, and goes on from its checkpoints with --resume; unset it, and use that flag");
     let flag = read("", &[], &flags(&[("seed", "x")])).expect_err("refused");
     insta::assert_snapshot!(flag, @"--seed is `x`; it must be a whole number such as 5000, or none");
+}
+
+#[test]
+fn no_more_hosts_are_alive_at_once_than_jobs_unless_one_test_has_more_workers() {
+    let shared = |jobs: &str, workers: Option<&'static str>, tests: usize| {
+        let mut given = vec![("jobs", jobs)];
+        given.extend(workers.map(|workers| ("workers", workers)));
+        let Shared { tests, hosts } = read("", &[], &flags(&given)).expect("reads").shared(tests);
+        (tests, hosts)
+    };
+    // Without `workers`, several hosts are for a test that goes on from what several have left.
+    assert_eq!(shared("8", None, 1), (1, 8));
+    assert_eq!(shared("8", None, 3), (3, 2));
+    assert_eq!(shared("8", None, 100), (8, 1));
+    assert_eq!(shared("8", Some("4"), 100), (2, 4));
+    assert_eq!(shared("8", Some("3"), 100), (2, 3));
+    assert_eq!(shared("8", Some("4"), 1), (1, 4));
+    assert_eq!(shared("2", Some("4"), 100), (1, 4), "there is room for one test");
+    for (jobs, tests) in [(1, 1), (1, 9), (5, 2), (16, 3), (64, 1)] {
+        let (at_a_time, each) = shared(&jobs.to_string(), None, tests);
+        assert!(at_a_time >= 1 && each >= 1 && at_a_time * each <= jobs, "{jobs} {tests}");
+    }
 }

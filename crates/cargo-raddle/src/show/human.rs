@@ -11,7 +11,9 @@ use raddle_trace::Progress;
 use raddle_trace::events::{Ending, Retried, TestId};
 
 use super::Show;
-use super::summary::{executions, failure_text, guarantee, summary, time, verdict};
+use super::summary::{
+    colour_code, executions, failure_text, guarantee, interrupted, summary, time, verdict,
+};
 use crate::check::Tested;
 use crate::find::Test;
 use crate::run::Tally;
@@ -97,9 +99,19 @@ impl Human {
     }
 
     fn say(&self, text: &str) {
+        self.beside_lines(|| print::out(text));
+    }
+
+    /// Says that Ctrl-C was heard, on standard error: it is no result.
+    pub(crate) fn acknowledge(&self, text: &str) {
+        self.beside_lines(|| print::err(text));
+    }
+
+    /// Has something written where lines that move do not get in its way.
+    fn beside_lines(&self, write: impl FnOnce()) {
         match &self.lines {
-            Some(lines) => lines.suspend(|| print::out(text)),
-            None => print::out(text),
+            Some(lines) => lines.suspend(write),
+            None => write(),
         }
     }
 }
@@ -129,16 +141,20 @@ impl Show for Human {
         self.say(&format!("{}: the schedule in {} {what}\n", test.id.test, page::shown(file)));
     }
 
+    fn interrupted(&mut self, running: usize) {
+        self.acknowledge(&interrupted(running, "; add --resume to go on later"));
+    }
+
     fn finished(&mut self, tested: &Tested) {
         self.clear(&tested.id);
-        if tested.ending == Ending::Passed {
-            let word = print::paint(self.colour, "32", &format!("{:>12}", verdict(tested)));
+        if matches!(tested.ending, Ending::Passed | Ending::Interrupted) {
+            let code = colour_code(tested.ending);
+            let word = print::paint(self.colour, code, &format!("{:>12}", verdict(tested)));
             let (n, time) = (executions(tested), time(tested));
             let plural = if n == "1" { "execution" } else { "executions" };
             let what = guarantee(tested);
             let line = format!("{}: {n} {plural} in {time}; {what}", tested.id.test);
-            let columns = print::columns().unwrap_or(usize::MAX);
-            let line = print::wrapped(&line, INDENT, INDENT, columns);
+            let line = print::wrapped(&line, INDENT, INDENT, print::columns());
             self.say(&format!("{word}  {line}\n"));
         } else {
             let text = failure_text(tested, self.colour, self.width, self.full);
@@ -147,8 +163,7 @@ impl Show for Human {
     }
 
     fn ended(&mut self, tested: &[Tested], tally: &Tally) {
-        let width = print::columns().unwrap_or(usize::MAX);
-        let text = summary(tested, tally, self.colour, width);
+        let text = summary(tested, tally, self.colour, print::columns());
         self.say(&format!("\n{text}"));
     }
 }

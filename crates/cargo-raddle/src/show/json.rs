@@ -6,7 +6,7 @@ use std::time::Instant;
 use raddle_trace::Progress;
 use raddle_trace::events::{Line, Retried, RunEvent, VERSION};
 
-use super::Show;
+use super::{Show, interrupted};
 use crate::check::Tested;
 use crate::find::Test;
 use crate::print;
@@ -50,6 +50,11 @@ impl Show for Json {
         self.say(RunEvent::Regression { test: test.id.clone(), file, retried });
     }
 
+    /// Not an event: for the person who pressed it.
+    fn interrupted(&mut self, running: usize) {
+        print::err(&interrupted(running, "; add --resume to go on later"));
+    }
+
     fn finished(&mut self, tested: &Tested) {
         self.say(RunEvent::TestFinished {
             test: tested.id.clone(),
@@ -62,8 +67,15 @@ impl Show for Json {
     }
 
     fn ended(&mut self, _tested: &[Tested], tally: &Tally) {
-        let Tally { passed, failed, inconclusive, not_run, .. } = *tally;
+        let Tally { passed, failed, inconclusive, interrupted, not_run, .. } = *tally;
         let exit_code = tally.exit_code();
-        self.say(RunEvent::RunFinished { passed, failed, inconclusive, not_run, exit_code });
+        self.say(RunEvent::RunFinished {
+            passed,
+            failed,
+            inconclusive,
+            interrupted,
+            not_run,
+            exit_code,
+        });
     }
 }

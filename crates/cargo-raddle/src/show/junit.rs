@@ -44,9 +44,17 @@ fn case(suite: &str, test: &Tested) -> TestCase {
     case
 }
 
+/// Neither a pass nor a failure, so CI servers are told that the test was left out.
+const INTERRUPTED: &str = "interrupted: Ctrl-C ended its search before that was through";
+
 fn status(test: &Tested) -> TestCaseStatus {
     let (kind, message) = match test.ending {
         Ending::Passed => return TestCaseStatus::success(),
+        Ending::Interrupted => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(INTERRUPTED);
+            return status;
+        }
         Ending::Failed => (NonSuccessKind::Failure, guarantee(test)),
         Ending::Inconclusive => {
             let message = test.error.as_deref().unwrap_or("the search could not go on");

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use raddle_report::{Colour, TextOptions};
 use raddle_trace::Verdict;
-use raddle_trace::events::{Ending, Retried};
+use raddle_trace::events::{Ending, Retried, TestId};
 
 use crate::check::Tested;
 use crate::print::{self, Side};
@@ -13,6 +13,7 @@ use crate::run::Tally;
 /// One word, or two: how it ended.
 pub(crate) fn verdict(tested: &Tested) -> String {
     match (&tested.report, tested.ending) {
+        (_, Ending::Interrupted) => "interrupted".to_owned(),
         (_, Ending::Inconclusive) | (None, _) => "inconclusive".to_owned(),
         (Some(report), Ending::Passed) if !report.verdict.is_pass() => "as expected".to_owned(),
         (Some(report), Ending::Passed) => report.verdict.to_string(),
@@ -35,6 +36,9 @@ pub(crate) fn guarantee(tested: &Tested) -> String {
     }
     if report.verdict == Verdict::Inconclusive {
         return "the search could not go on".to_owned();
+    }
+    if let (Some(expected), Ending::Interrupted) = (&tested.expected, tested.ending) {
+        return format!("expected {expected}, not found so far");
     }
     let text = report.guarantee.to_string();
     text.split("; assuming").next().unwrap_or_default().to_owned()
@@ -94,7 +98,10 @@ pub(crate) fn summary(tested: &[Tested], tally: &Tally, colour: Colour, width: u
         ("time", Side::Right),
         ("guarantee", Side::Left),
     ];
-    let row = |test: &Tested| {
+    // What one looks for first. The order is that of the tests otherwise.
+    let mut tested: Vec<&Tested> = tested.iter().collect();
+    tested.sort_by_key(|test| weight(test.ending));
+    let row = |test: &&Tested| {
         vec![
             verdict(test),
             test.id.test.clone(),
@@ -118,11 +125,38 @@ pub(crate) fn summary(tested: &[Tested], tally: &Tally, colour: Colour, width: u
         out.push_str(&line);
         out.push('\n');
     }
-    for test in tested {
+    for test in &tested {
         out.push_str(&saved(test));
     }
     out.push_str(&sums(tally));
+    // And last, where the eye is after a long run; whole, to be copied.
+    for test in tested.iter().filter(|test| weight(test.ending) < PASSES) {
+        let word = print::paint(colour, colour_code(test.ending), &verdict(test));
+        let TestId { package, target, test } = &test.id;
+        let _ = writeln!(out, "{word} {test} ({package}, {target})");
+    }
     out
+}
+
+/// Where tests that ended so are in a list.
+fn weight(ending: Ending) -> u8 {
+    match ending {
+        Ending::Failed => 0,
+        Ending::Inconclusive => 1,
+        Ending::Interrupted | Ending::Passed => PASSES,
+    }
+}
+
+/// Tests of which nothing is wrong.
+const PASSES: u8 = 2;
+
+/// That Ctrl-C was heard, and what it does; `more` says what can be done later.
+pub(crate) fn interrupted(running: usize, more: &str) -> String {
+    match running {
+        0 => format!("Ctrl-C: no further test is begun{more}\n"),
+        1 => format!("Ctrl-C: ending 1 search; again kills it{more}\n"),
+        n => format!("Ctrl-C: ending {n} searches; again kills them{more}\n"),
+    }
 }
 
 /// Where a terminal is too narrow for all of the table: columns in which nothing stands are left out, and
@@ -153,12 +187,16 @@ fn make_room(head: &mut Vec<(&str, Side)>, rows: &mut [Vec<String>], width: usiz
 }
 
 fn painted(colour: Colour, word: &str, line: &str, ending: Ending) -> String {
-    let code = match ending {
+    line.replacen(word, &print::paint(colour, colour_code(ending), word), 1)
+}
+
+/// The colour of a verdict.
+pub(crate) fn colour_code(ending: Ending) -> &'static str {
+    match ending {
         Ending::Passed => "32",
         Ending::Failed => "1;31",
-        Ending::Inconclusive => "33",
-    };
-    line.replacen(word, &print::paint(colour, code, word), 1)
+        Ending::Inconclusive | Ending::Interrupted => "33",
+    }
 }
 
 /// What came of saved schedules.
@@ -180,11 +218,12 @@ fn saved(test: &Tested) -> String {
 }
 
 fn sums(tally: &Tally) -> String {
-    let Tally { passed, failed, inconclusive, not_run, ignored } = *tally;
+    let Tally { passed, failed, inconclusive, interrupted, not_run, ignored } = *tally;
     let mut parts = vec![format!("{passed} passed")];
     for (n, what) in [
         (failed, "failed"),
         (inconclusive, "inconclusive"),
+        (interrupted, "interrupted"),
         (not_run, "not run"),
         (ignored, "ignored"),
     ] {
@@ -215,6 +254,7 @@ pub(crate) fn failure_text(tested: &Tested, colour: Colour, width: usize, full: 
             width,
             colour,
             replay_command: command,
+            replayed: tested.retried.last().map(|(path, _)| replayed(&crate::page::shown(path))),
             trace_file: file.map(Into::into),
             full,
             ..TextOptions::default()
@@ -228,6 +268,11 @@ pub(crate) fn failure_text(tested: &Tested, colour: Colour, width: usize, full: 
         }
     }
     out
+}
+
+/// What a replay of a file is called.
+pub(crate) fn replayed(file: &str) -> String {
+    format!("the saved schedule of {file}")
 }
 
 /// What follows a token on the command line.

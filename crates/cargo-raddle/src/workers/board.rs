@@ -13,6 +13,7 @@ use raddle_trace::unit::{Completed, Method, PlannedSearch, Quota, ToJudge, Trace
 use raddle_trace::{Covered, Estimate, Failure, Note, Progress};
 
 use super::lane::{Lane, Leased};
+use crate::kept_deaths::KeptDeaths;
 use crate::os;
 use crate::settings::Workers;
 
@@ -72,8 +73,8 @@ struct State {
     idle: usize,
     /// Executions of the unit that each worker runs.
     live: Vec<u64>,
-    avoid: Vec<Avoid>,
-    deaths: Vec<Failure>,
+    /// What hosts died of, and how the next ones keep from that.
+    deaths: KeptDeaths,
     /// Hosts that died without it being the test's doing.
     killed: u64,
     kept: Duration,
@@ -95,9 +96,10 @@ impl Board {
         count: usize,
         file: PathBuf,
         binary: String,
-        resume: bool,
+        resume: Option<KeptDeaths>,
     ) -> Self {
-        let state = State { live: vec![0; count], ..State::default() };
+        let (resume, deaths) = (resume.is_some(), resume.unwrap_or_default());
+        let state = State { live: vec![0; count], deaths, ..State::default() };
         Self {
             workers: count,
             unit_executions: workers.unit_executions.unwrap_or(UNIT_EXECUTIONS),
@@ -121,6 +123,11 @@ impl Board {
             0 => self.file.clone(),
             n => self.file.with_extension(format!("units.{n}")),
         }
+    }
+
+    /// The file with what hosts died of.
+    fn deaths_file(&self) -> PathBuf {
+        self.file.with_extension("deaths")
     }
 
     /// A host says what there is to run. The first word begins the run; the others must say the same.
@@ -266,7 +273,7 @@ impl Board {
             let pieces = if spread { PIECES * self.workers as u32 } else { 1 };
             let time_ms = self.unit_time.as_millis().try_into().unwrap_or(u64::MAX);
             let quota = Quota { executions, time_ms, pieces, spread };
-            let (avoid, since) = (state.avoid.clone(), Instant::now());
+            let (avoid, since) = (state.deaths.avoid.clone(), Instant::now());
             return Ok(Some(Given { leased, quota, samples, avoid, lane: at, since }));
         }
         if state.lanes.iter().all(|lane| lane.running() == 0) {
@@ -311,14 +318,16 @@ impl Board {
         let mut state = self.state();
         let attempts = given.leased.lease.attempt;
         if stable || attempts >= ATTEMPTS {
-            let new = avoid.filter(|avoid| !state.avoid.contains(avoid));
-            if !state.deaths.iter().any(|known| known.outcome == failure.outcome) {
-                state.deaths.push(failure);
-            }
+            let new = avoid.filter(|avoid| !state.deaths.avoid.contains(avoid));
+            state.deaths.add(failure);
             // Where it cannot be kept from that, the rest of the unit cannot be run.
             let ends = new.is_none() || attempts >= ATTEMPTS + DEATHS as u32;
-            state.avoid.extend(new);
-            if ends || state.avoid.len() >= DEATHS {
+            state.deaths.avoid.extend(new);
+            // Before another host goes on: what it completes is past it.
+            if let Err(why) = state.deaths.write(&self.deaths_file(), &self.binary) {
+                state.end(StopReason::Error(why));
+            }
+            if ends || state.deaths.avoid.len() >= DEATHS {
                 let why = "its hosts die, and cannot be kept from that";
                 let gave = state.lanes[given.lane].give_up(&given.leased.lease, why);
                 state.end(gave.map_or_else(StopReason::Error, |()| StopReason::Over));
@@ -406,7 +415,7 @@ impl Board {
         let left =
             stop == StopReason::Interrupted && state.lanes.iter().any(|lane| !lane.is_over());
         let mut notes = state.notes(&plan, self.workers, hosts);
-        if left && state.deaths.is_empty() {
+        if left {
             for lane in &mut state.lanes {
                 lane.keep(elapsed_ms, true)?;
             }
@@ -421,15 +430,16 @@ impl Board {
             };
             let lane = of(search + fallbacks).or_else(|| of(search));
             let mut folded = lane.map(|lane| lane.fold.ended());
-            if search == 0 && !state.deaths.is_empty() {
+            if search == 0 && !state.deaths.failures.is_empty() {
                 let folded = folded.get_or_insert_with(Folded::default);
-                state.deaths.iter().for_each(|death| folded.add_failure(death));
+                state.deaths.failures.iter().for_each(|death| folded.add_failure(death));
             }
             searches.push(folded);
         }
-        if !(left && state.deaths.is_empty()) {
+        if !left {
             // Nothing is left to go on with.
             state.lanes.clear();
+            let _ = std::fs::remove_file(self.deaths_file());
             (0..2 * fallbacks).for_each(|search| drop(std::fs::remove_file(self.file(search))));
         }
         Ok(ToJudge { searches, notes, elapsed_ms })
@@ -556,8 +566,8 @@ impl State {
                 "a host was killed {times} by something else than the test; what it had was run again"
             ));
         }
-        if !self.deaths.is_empty() {
-            let times = self.avoid.len().max(1);
+        if !self.deaths.failures.is_empty() {
+            let times = self.deaths.avoid.len().max(1);
             let times = if times == 1 { "once".to_owned() } else { format!("{times} times") };
             say(format!(
                 "the process of the test died {times}; the search went on in a fresh one, which was kept \

@@ -14,7 +14,7 @@ use raddle_trace::{Death, Failure};
 
 use super::board::{Board, Given};
 use crate::check::{self, Question};
-use crate::deaths::Died;
+use crate::deaths::{Died, KILL};
 use crate::find::Test;
 use crate::host::{Conversation, Gone, Hosts, Started, Task};
 use crate::os;
@@ -22,9 +22,6 @@ use crate::patience::Patience;
 
 /// How often a worker looks whether others wait, while its host runs a unit.
 const LOOK: Duration = Duration::from_millis(10);
-
-/// The number of `SIGKILL`, everywhere.
-const KILL: i32 = 9;
 
 /// A host that is given units.
 pub(crate) struct Host {

@@ -59,6 +59,28 @@ fn an_endless_one(n: AtomicU32) {
 fn another_one(n: AtomicU32) {
     add(&n, 2, 2);
 }
+
+// Its first execution ends the process, and none of the other 16! / 4!^4 - 1.
+#[raddle::test(strategy = \"dfs\")]
+fn one_that_aborts_first(n: AtomicU32) {
+    // Digits of the order so far: not raddle's, so no step.
+    let order = std::sync::atomic::AtomicU64::new(0);
+    thread::scope(|scope| {
+        for id in 1..5 {
+            let (n, order) = (&n, &order);
+            scope.spawn(move || {
+                for _ in 0..4 {
+                    n.fetch_add(1, SeqCst);
+                    let so_far = 8 * order.load(SeqCst) + id;
+                    order.store(so_far, SeqCst);
+                    if so_far == 0o1111_2222_3333_4444 {
+                        std::process::abort();
+                    }
+                }
+            });
+        }
+    });
+}
 ";
 
 /// The checkpoints of the project.
@@ -177,6 +199,33 @@ fn a_checkpoint_of_another_search_is_reported_and_kept() {
 }
 
 #[test]
+fn after_a_rebuild_it_is_said_what_has_changed_and_how_to_begin_anew() {
+    let project = project();
+    let tests = fs::read_to_string(project.0.join("tests/it.rs")).unwrap();
+    let arguments = ["--executions=200", "--strategy=dfs", "an_endless_one"];
+    test(&project, &arguments).ended_with(exit::PASSED);
+    assert_eq!(files().len(), 1, "{:?}", files());
+    project.write("tests/it.rs", &format!("{tests}\n#[raddle::test]\nfn a_new_one() {{}}\n"));
+    let again = [&["--resume"], &arguments[..]].concat();
+    let done = test(&project, &again).ended_with(exit::INCONCLUSIVE);
+    let built = "it was written by another build of this test";
+    assert!(done.out.contains(built), "{}", done.out);
+    let changed = "an_endless_one: changed since it was stopped: tests/it.rs\n";
+    assert!(done.out.contains(changed), "{}", done.out);
+    assert!(!done.out.contains("delete") && !done.out.contains("remove"), "{}", done.out);
+    // The command is there, and does what it says.
+    let begin = "1 test cannot go on from what was kept; to begin it anew: cargo raddle ";
+    let line = done.out.lines().find_map(|line| line.strip_prefix(begin)).unwrap();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(words.last(), Some(&"--discard-checkpoints"));
+    let done = project.run(&[&words[..], &["--format=json"]].concat());
+    let done = done.ended_with(exit::PASSED);
+    let notes = notes(&done, "an_endless_one");
+    assert!(notes.iter().all(|note| note["note"] != "resumed"), "{notes:?}");
+    project.write("tests/it.rs", &tests);
+}
+
+#[test]
 fn tests_that_were_not_begun_are_run_when_it_goes_on() {
     let project = project();
     let both = ["--jobs=1", "--strategy=dfs", "an_endless_one", "another_one"];
@@ -220,4 +269,40 @@ fn a_driver_that_is_killed_loses_what_came_after_the_last_checkpoint() {
         assert_eq!(of(&parts, what), of(&whole, what), "{what}");
     }
     assert_eq!(of(&parts, "progress")["estimate"], of(&whole, "progress")["estimate"]);
+}
+
+/// A checkpoint is past the death, so it is not met again: what was found of it is kept beside.
+#[test]
+fn what_a_host_died_of_is_not_lost_when_the_search_goes_on() {
+    let project = project();
+    let name = "one_that_aborts_first";
+    let found = |more: &[&str]| {
+        let all = [&[name, "--format=json"], more].concat();
+        let done = test(&project, &all).ended_with(exit::FAILED);
+        let report = done.finished()[name]["report"].clone();
+        assert_eq!(report["failure"]["outcome"]["death"]["number"], 6, "{report}");
+        report
+    };
+    found(&["--executions=300"]);
+    assert!(!files().is_empty(), "there is something to go on with");
+    let parts = found(&["--executions=600", "--resume"]);
+    let whole = found(&["--executions=600"]);
+    for what in ["counts", "guarantee", "verdict"] {
+        assert_eq!(parts[what], whole[what], "{what}");
+    }
+    // The driver is killed after a checkpoint of the host that went on.
+    for file in files() {
+        fs::remove_file(file).unwrap();
+    }
+    let first = ["test", "--no-regressions", "--exact", "--format=json", "--checkpoint-every=50ms"];
+    let all = [&first[..], &[name]].concat();
+    let (mut child, mut out, _) = started_with(&mut project.command(&all));
+    let mut line = String::new();
+    while files().iter().all(|file| file.extension().is_none_or(|kind| kind != "checkpoint")) {
+        line.clear();
+        assert_ne!(out.read_line(&mut line).unwrap(), 0, "it ended before it was killed");
+    }
+    signal("-KILL", child.id());
+    child.wait().unwrap();
+    found(&["--executions=1", "--resume"]);
 }

@@ -98,6 +98,17 @@ fn a_bug_is_found_saved_replayed_and_fixed() {
         (&report["strategy"], &report["counts"]["executions"]),
         (&"replay".into(), &1.into())
     );
+    // It is told as it was the first time: how small it is, and why it fails.
+    let small = serde_json::to_value(&small.failure).unwrap();
+    assert_eq!(report["failure"]["minimised"], small["minimised"]);
+    assert!(report["failure"]["explanation"].is_object(), "{report}");
+    let told = project.run(&["test"]).ended_with(exit::FAILED).out;
+    assert!(told.contains(&format!("replayed the saved schedule of {file}: ")), "{told}");
+    assert!(!told.contains("searched with replay"), "{told}");
+    // Unless that is not wanted.
+    let done = project.run(&["test", "--format=json", "--explain=false"]).ended_with(exit::FAILED);
+    let report = &done.finished()["tests::nothing_is_lost"]["report"];
+    assert_eq!(report["failure"].get("explanation"), None, "{report}");
     assert_eq!(fs::read_to_string(project.0.join(file)).unwrap(), saved, "nothing new is saved");
 
     // A change of what is expected: the same steps, and they pass.

@@ -212,6 +212,25 @@ fn a_death_is_made_small_and_explained() {
 }
 
 #[test]
+fn a_saved_death_that_dies_again_is_told_as_the_first_time() {
+    let project = fixture();
+    let saved = project.0.join("raddle-regressions");
+    let _ = std::fs::remove_dir_all(&saved);
+    let name = "a_death_after_a_value";
+    let arguments = ["test", "--format=json", "--exact", name];
+    let run = || {
+        let done = project.run(&arguments).ended_with(exit::FAILED);
+        done.finished()[name]["report"]["failure"].clone()
+    };
+    let (first, again) = (run(), run());
+    std::fs::remove_dir_all(&saved).unwrap();
+    assert!(first["minimised"].is_object() && first["explanation"].is_object(), "{first}");
+    for what in ["minimised", "explanation", "schedule", "outcome"] {
+        assert_eq!(first[what], again[what], "{what}");
+    }
+}
+
+#[test]
 fn statics_start_anew_where_each_execution_has_a_process() {
     let arguments = ["test", "--no-regressions", "--exact", "a_static"];
     fixture().run(&arguments).ended_with(exit::FAILED);

@@ -28,10 +28,29 @@ fn there_is_a_man_page_and_completions() {
     for text in [".TH cargo", "CARGO RADDLE TEST", "EXIT STATUS", "RADDLE_EXECUTION_TIME"] {
         assert!(man.out.contains(text), "{text}: {}", man.out);
     }
+    for text in ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXTRA", "VERSION"] {
+        assert!(man.out.contains(&format!(".SH {text}\n")), "{text}: {}", man.out);
+    }
+    // What refers to pages that there are not.
+    assert!(!man.out.contains("test(1)") && !man.out.contains(".SH SUBCOMMANDS"), "{}", man.out);
+    assert!(man.out.contains("\\fBcargo raddle replay\\fR"), "{}", man.out);
     for shell in ["bash", "zsh", "fish"] {
         let done = fixture.run(&["completions", shell]).ended_with(exit::PASSED);
         assert!(done.out.contains("replay"), "{shell}");
     }
     let help = fixture.run(&["--help"]).ended_with(exit::PASSED);
     assert!(help.out.contains("Usage: cargo raddle <COMMAND>"), "{}", help.out);
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let fixture = fixture();
+    for arguments in [&["completions", "bash"][..], &["completions", "zsh"], &["man"], &["--help"]]
+    {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = fixture.command(arguments).stdout(writer).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), &*said), (Some(0), ""), "{arguments:?}");
+    }
 }

@@ -13,6 +13,7 @@ fn only_raddle_tests_are_listed() {
     };
     let found: Vec<_> = done.events().iter().map(name).collect();
     let expected = [
+        ("deaths", "a_bus_error_that_is_sent"),
         ("deaths", "a_death_after_a_value"),
         ("deaths", "a_death_on_the_way_to_less"),
         ("deaths", "a_lack_of_memory"),
@@ -25,6 +26,7 @@ fn only_raddle_tests_are_listed() {
         ("deaths", "an_abort"),
         ("deaths", "an_abort_after_a_panic"),
         ("deaths", "an_exit"),
+        ("deaths", "an_illegal_instruction"),
         ("deaths", "an_orphan"),
         ("deaths", "several_ends"),
         ("fixture", "tests::inner::a_test_in_a_module_is_found"),
@@ -43,7 +45,46 @@ fn only_raddle_tests_are_listed() {
     let ignored: Vec<bool> =
         done.events().iter().map(|event| event["ignored"].as_bool().unwrap()).collect();
     assert_eq!(ignored.iter().filter(|ignored| **ignored).count(), 1);
-    assert_eq!(done.events()[15]["site"], "tests/plain.rs:14");
+    assert_eq!(done.events()[17]["site"], "tests/plain.rs:14");
+}
+
+/// The names that are left by these arguments.
+fn listed(arguments: &[&str]) -> Vec<String> {
+    let arguments = [&["list", "--format=json"], arguments].concat();
+    let done = fixture().run(&arguments).ended_with(exit::PASSED);
+    let name = |event: &serde_json::Value| event["test"].as_str().unwrap().to_owned();
+    done.events().iter().map(name).collect()
+}
+
+#[test]
+fn tests_are_chosen_by_expressions_and_left_out_by_words() {
+    let right = "package(fixture) & test(right)";
+    assert_eq!(listed(&["-E", right]), ["a_right_one"]);
+    let plain = "binary(plain) & test(one) & !test(=a_right_one) - test(#one_that*)";
+    assert_eq!(listed(&["-E", plain]), ["a_wrong_one", "an_endless_one", "an_ignored_one"]);
+    let one_of_them = ["-E", "test(=an_abort)", "-E", "test(=an_exit)"];
+    assert_eq!(listed(&one_of_them), ["an_abort", "an_exit"]);
+    assert_eq!(listed(&["abort", "--skip=panic"]), ["an_abort"]);
+    let without = ["--exact", "an_abort", "an_exit", "a_loop", "--skip=an_exit", "--skip=a"];
+    assert_eq!(listed(&without), ["a_loop", "an_abort"], "whole names are left out");
+    let done = fixture().run(&["list", "right", "--skip=one"]).ended_with(exit::NO_TESTS);
+    assert!(done.err.contains("together leave none of the 25 raddle tests"), "{}", done.err);
+    let done = fixture().run(&["test", "-E", "package(x) & tset(y)"]).ended_with(exit::USAGE);
+    assert!(done.err.contains("did you mean `test`?"), "{}", done.err);
+    assert!(done.err.contains("\n  package(x) & tset(y)\n               ^"), "{}", done.err);
+}
+
+#[test]
+fn flags_for_the_test_harness_are_refused_with_what_does_the_same() {
+    for (given, instead) in [
+        ("--nocapture", "--no-capture shows what tests print"),
+        ("--test-threads=1", "--jobs N runs so many hosts at a time"),
+        ("--bench", "cargo raddle test --help has the flags that there are"),
+    ] {
+        let done = fixture().run(&["test", "--", given]).ended_with(exit::USAGE);
+        let said = format!("`{given}` stands after `--`");
+        assert!(done.err.contains(&said) && done.err.contains(instead), "{}", done.err);
+    }
 }
 
 #[test]
@@ -64,7 +105,7 @@ fn where_there_is_none_that_is_said() {
     let done = project.run(&["test"]).ended_with(exit::NO_TESTS);
     assert!(done.err.contains("there is no raddle test: mark functions with #[raddle::test]"));
     let done = fixture().run(&["test", "nothing_like_that"]).ended_with(exit::NO_TESTS);
-    assert!(done.err.contains("none of the 23 raddle tests has `nothing_like_that` in its name"));
+    assert!(done.err.contains("none of the 25 raddle tests has `nothing_like_that` in its name"));
     let done = fixture().run(&["test", "--exact", "a_rigt_one"]).ended_with(exit::NO_TESTS);
     let said = "raddle tests is called `a_rigt_one`; did you mean `a_right_one`?";
     assert!(done.err.contains(said), "{}", done.err);

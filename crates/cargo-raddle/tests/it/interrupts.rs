@@ -69,11 +69,40 @@ fn ctrl_c_ends_the_search_and_keeps_what_was_found() {
     is_gone(host);
     let events: Vec<Value> = rest.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let finished = events.iter().find(|event| event["event"] == "test-finished").unwrap();
+    assert_eq!(finished["ending"], "interrupted", "{finished}");
     let report = &finished["report"];
     assert_eq!(report["verdict"], "passed", "a part of the search, without a failure");
     assert!(report["counts"]["executions"].as_u64() > Some(0), "{report}");
     assert!(report["progress"]["estimate"]["total"]["about"].as_f64() > Some(1e6), "{report}");
-    assert_eq!(events.last().unwrap()["exit_code"], exit::INTERRUPTED);
+    let last = events.last().unwrap();
+    assert_eq!(last["exit_code"], exit::INTERRUPTED);
+    assert_eq!((&last["passed"], &last["interrupted"]), (&0.into(), &1.into()), "{last}");
+}
+
+#[test]
+fn an_interrupted_test_is_called_so_in_every_file_and_acknowledged_on_standard_error() {
+    let fixture = fixture();
+    let (junit, summary) = (fixture.0.join("interrupted.xml"), fixture.0.join("interrupted.md"));
+    let _ = std::fs::remove_file(&summary);
+    let flags = [("--junit", &junit), ("--summary", &summary)];
+    let flags = flags.map(|(flag, path)| format!("{flag}={}", path.display()));
+    let arguments = ["test", "--no-regressions", "--format=json", "--exact", "an_endless_one"];
+    let mut command = fixture.command(&arguments);
+    command.args(&flags).stderr(Stdio::piped());
+    let (child, mut out, _) = started_with(&mut command);
+    drop(fixture);
+    signal("-INT", child.id());
+    out.read_to_string(&mut String::new()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(i32::from(exit::INTERRUPTED)));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("Ctrl-C: ending 1 search; again kills it; add --resume"), "{said}");
+    let text = std::fs::read_to_string(junit).unwrap();
+    assert!(text.contains("failures=\"0\" errors=\"0\""), "{text}");
+    assert!(text.contains("<skipped message=\"interrupted: Ctrl-C ended its search"), "{text}");
+    let text = std::fs::read_to_string(summary).unwrap();
+    assert!(text.contains("### raddle: 0 passed, 1 not"), "{text}");
+    assert!(text.contains("| `an_endless_one` | interrupted |"), "{text}");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod checkpoints;
+mod crashes;
 mod cycle;
 mod deaths;
 mod documents;
@@ -18,11 +19,22 @@ mod workers;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use serde_json::Value;
+
+/// Says that a test needs a right that this user does not have. With `NATS_TESTS=required` root must have all of them: CI runs
+/// so, and there nothing may be left out unseen.
+pub(crate) fn skipped(why: &str) {
+    let is_root = fs::metadata("/proc/self").is_ok_and(|about| about.uid() == 0);
+    let required = std::env::var("NATS_TESTS").is_ok_and(|value| value == "required");
+    assert!(!(is_root && required), "{why}, and NATS_TESTS=required");
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
+}
 
 /// A project outside the workspace.
 pub(crate) struct Project(pub(crate) PathBuf);
@@ -105,6 +117,20 @@ impl Project {
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Done {
         Done::of(&self.command(arguments).output().unwrap())
+    }
+
+    /// The same for tests that look at the pages of a run: other projects, which share what is built, write theirs at any
+    /// time.
+    pub(crate) fn run_with_own_pages(&self, arguments: &[&str]) -> Done {
+        let own = self.0.join("own-target");
+        fs::create_dir_all(&own).unwrap();
+        for shared in ["debug", ".rustc_info.json"] {
+            let link = own.join(shared);
+            if !link.exists() {
+                std::os::unix::fs::symlink(target().join(shared), link).unwrap();
+            }
+        }
+        Done::of(&self.command(arguments).env("CARGO_TARGET_DIR", own).output().unwrap())
     }
 }
 

@@ -27,7 +27,7 @@ fn a_token_is_replayed_by_the_test_it_is_given_with() {
     let done = fixture.run(&["replay", &token, "a_right_one"]).ended_with(exit::INCONCLUSIVE);
     assert!(done.out.contains("did not repeat what was recorded"), "{}", done.out);
     let done = fixture.run(&["replay", &token]).ended_with(exit::USAGE);
-    let said = "to which of the 23 raddle tests does it belong?";
+    let said = "to which of the 25 raddle tests does it belong?";
     assert!(done.err.contains(said), "{}", done.err);
     let done = fixture.run(&["replay", &token, "no_such_test"]).ended_with(exit::NO_TESTS);
     assert!(done.err.contains("there is no raddle test `no_such_test`"), "{}", done.err);

@@ -1,7 +1,9 @@
 //! Runs, their exit codes, and what is said of them.
 
 use std::fs;
+use std::path::Path;
 
+use raddle_trace::About;
 use raddle_trace::events::{Line, VERSION};
 use raddle_trace::exit;
 
@@ -61,6 +63,63 @@ fn a_failure_is_shown_with_what_was_printed_and_how_to_see_it_again() {
         assert!(done.out.contains(text), "{text:?} is not in\n{}", done.out);
     }
     assert!(!done.out.contains("running 1 test"), "what the harness says is nobody's business");
+}
+
+#[test]
+fn failures_come_first_in_the_table_and_are_named_last() {
+    let arguments = ["test", "--no-regressions", "--test=plain", "--jobs=1", "--exact"];
+    let names = [
+        "a_right_one",
+        "a_wrong_one",
+        "one_that_cannot_be_run",
+        "one_that_fails_in_another_way",
+        "one_that_is_to_fail",
+    ];
+    let done = fixture().run(&[&arguments[..], &names].concat()).ended_with(exit::FAILED);
+    let rows: Vec<&str> =
+        done.out.lines().skip_while(|line| !line.starts_with("verdict")).skip(1).collect();
+    let begins = [
+        "FAILED        a_wrong_one ",
+        "FAILED        one_that_fails_in_another_way ",
+        "inconclusive  one_that_cannot_be_run ",
+        "covered       a_right_one ",
+        "as expected   one_that_is_to_fail ",
+        "2 passed, 2 failed, 1 inconclusive",
+        "FAILED a_wrong_one (fixture, plain)",
+        "FAILED one_that_fails_in_another_way (fixture, plain)",
+        "inconclusive one_that_cannot_be_run (fixture, plain)",
+    ];
+    for (row, begin) in rows.iter().zip(begins) {
+        assert!(row.starts_with(begin), "{begin:?}: {row:?}\n{}", done.out);
+    }
+    // Where there is no terminal a table has 120 columns; what is too long for that is cut.
+    assert!(rows[..5].iter().all(|row| row.chars().count() <= 120), "{}", done.out);
+    assert!(rows[0].ends_with('…'), "{}", rows[0]);
+}
+
+#[test]
+fn pages_say_what_a_run_was_run_with_and_lead_to_the_source() {
+    let fixture = fixture();
+    let wrong = ["test", "--no-regressions", "--test=plain", "--exact", "a_wrong_one"];
+    let arguments = [&wrong[..], &["--seed=5", "--links=edit:{path}@{line}"]].concat();
+    let done = fixture.run_with_own_pages(&arguments).ended_with(exit::FAILED);
+    let report = done.out.lines().find_map(|line| line.strip_prefix("report: ")).unwrap();
+    let directory = Path::new(report).parent().unwrap();
+    let read = |file: &str| fs::read_to_string(directory.join(file)).unwrap();
+    let run: raddle_trace::Run = serde_json::from_str(&read("run.json")).unwrap();
+    let About { settings, compiler, .. } = &run.about;
+    assert!(settings.contains(&("seed".to_owned(), "5".to_owned())), "{settings:?}");
+    assert!(settings.iter().all(|(name, _)| name != "links"), "{settings:?}");
+    let compiler = compiler.as_deref().unwrap();
+    assert!(compiler.starts_with("rustc "), "{compiler}");
+    assert!(read("report.html").contains(&format!("<dt>compiler</dt><dd>{compiler}</dd>")));
+    let page = read(run.tried[0].page.as_deref().unwrap());
+    let place = format!("edit:{}@27", fixture.0.join("tests/plain.rs").display());
+    assert!(page.contains(&place), "{place} is not in the page");
+    let none = [&wrong[..], &["--links=none"]].concat();
+    fixture.run_with_own_pages(&none).ended_with(exit::FAILED);
+    let page = read(run.tried[0].page.as_deref().unwrap());
+    assert!(page.contains("\"addresses\":[]"), "there are links");
 }
 
 #[test]
@@ -315,12 +374,14 @@ fn strategies_are_put_side_by_side() {
     assert!(done.out.contains("a_right_one: distinct traces by executions"), "{}", done.out);
     assert!(done.out.contains("a dfs   b dpor   c all best-first(mdpor, pb)"), "{}", done.out);
     // The page has both tests, and a page for each failure.
-    let report = fixture().run(&["report"]).ended_with(exit::PASSED);
+    let report = fixture().run(&["report", "--comparison"]).ended_with(exit::PASSED);
     let page = std::path::Path::new(report.out.trim());
     let text = fs::read_to_string(page).unwrap();
     assert!(text.contains("a_right_one") && text.contains("strategies compared: dfs, dpor"));
     assert!(done.out.contains(&format!("plots: {}", page.display())), "{}", done.out);
-    assert!(text.contains("Distinct traces by executions") && text.contains("found a failure"));
+    assert!(text.contains("all best-first(mdpor, pb)"));
+    let plot = text.contains("Distinct traces by executions");
+    assert!(!plot, "nothing is to be seen of searches of a few executions");
     let failures: Vec<_> = fs::read_dir(page.with_file_name("compared")).unwrap().collect();
     assert_eq!(failures.len(), 3, "one for each strategy");
     for failure in failures {
@@ -330,6 +391,18 @@ fn strategies_are_put_side_by_side() {
         // With the lines of the source: the compiler names them from the root of the workspace.
         assert!(fs::read_to_string(path).unwrap().contains("self.0.load(SeqCst) + 1"));
     }
+}
+
+#[test]
+fn the_report_of_a_run_is_not_that_of_a_later_comparison() {
+    let fixture = fixture();
+    let run = fixture.run_with_own_pages(&PLAIN).ended_with(exit::PASSED);
+    let compare = ["compare", "--strategies=dfs,pos", "--exact", "a_right_one"];
+    let compared = fixture.run_with_own_pages(&compare).ended_with(exit::PASSED);
+    let page = fixture.run_with_own_pages(&["report"]).ended_with(exit::PASSED).out;
+    assert!(run.out.ends_with(&format!("report: {page}")), "{page}: {}", run.out);
+    let page = fixture.run_with_own_pages(&["report", "--comparison"]).ended_with(exit::PASSED).out;
+    assert!(compared.out.ends_with(&format!("plots: {page}")), "{page}: {}", compared.out);
 }
 
 #[test]

@@ -170,7 +170,16 @@ fn after_ctrl_c_the_terminal_is_as_it_was() {
     terminal.until(moves);
     let pid = terminal.child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let heard = "Ctrl-C: ending 1 search; again kills it; add --resume to go on later";
+    terminal.until(|row| row == heard);
     let (all, _, code) = terminal.end();
     assert_eq!(code, Some(i32::from(exit::INTERRUPTED)), "{}", all.join("\n"));
     assert!(!all.iter().any(|row| moves(row)), "{}", all.join("\n"));
+    // Acknowledged once, and before anything came of it.
+    let at = |is_it: &dyn Fn(&str) -> bool| all.iter().position(|row| is_it(row)).unwrap();
+    assert_eq!(all.iter().filter(|row| *row == heard).count(), 1, "{}", all.join("\n"));
+    let result = at(&|row| row.trim_start().starts_with("interrupted  an_endless_one: "));
+    assert!(at(&|row| row == heard) < result, "{}", all.join("\n"));
+    assert!(all.iter().any(|row| row.starts_with("interrupted  an_endless_one")), "the table");
+    assert!(all.iter().any(|row| row == "0 passed, 1 interrupted"), "{}", all.join("\n"));
 }

@@ -1,16 +1,17 @@
 //! Several hosts that share one search: the same result for any number of them, and if some are killed.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use raddle_trace::exit;
 use serde_json::Value;
 
 use crate::interrupts::{children, is_gone, signal};
-use crate::{Done, Project, target};
+use crate::{Done, Project, skipped, target};
 
 /// A project of its own, whose files no other test touches, one test at a time.
 fn project() -> MutexGuard<'static, Project> {
@@ -52,6 +53,43 @@ fn add(n: &AtomicU32, threads: u32, times: u32) {
 fn every_order(n: AtomicU32) {
     let _ = raddle::choose(3);
     add(&n, 3, 4);
+}
+
+// 24! / 6!^4 orders.
+#[raddle::test(strategy = \"dfs\")]
+fn endless(n: AtomicU32) {
+    add(&n, 4, 6);
+}
+
+#[raddle::test(strategy = \"dfs\")]
+fn endless_too(n: AtomicU32) {
+    add(&n, 4, 6);
+}
+
+fn send_and_receive() {
+    let (send, receive) = raddle::sync::mpsc::channel();
+    thread::scope(|scope| {
+        for id in 1..3 {
+            let send = send.clone();
+            scope.spawn(move || {
+                for nth in 0..2 {
+                    send.send(10 * id + nth).unwrap();
+                }
+            });
+        }
+        drop(send);
+        while receive.recv().is_ok() {}
+    });
+}
+
+#[raddle::test(strategy = \"dfs\")]
+fn messages() {
+    send_and_receive();
+}
+
+#[raddle::test(strategy = \"dpor\")]
+fn messages_reduced() {
+    send_and_receive();
 }
 
 #[raddle::test(strategy = \"dpor\")]
@@ -113,26 +151,39 @@ fn one_order_fails(n: AtomicU32) {
     });
 }
 
-// In one of 1,680 orders.
-#[raddle::test(strategy = \"dfs\")]
-fn one_order_aborts(n: AtomicU32) {
+fn aborts_in(order_of_death: u32, n: &AtomicU32, times: u32) {
     // Digits of the order so far: not raddle's, so no step.
     let order = std::sync::atomic::AtomicU32::new(0);
     thread::scope(|scope| {
         for id in 1..4 {
-            let (n, order) = (&n, &order);
+            let order = &order;
             scope.spawn(move || {
-                for _ in 0..3 {
+                for _ in 0..times {
                     n.fetch_add(1, SeqCst);
                     let so_far = 4 * order.load(SeqCst) + id;
                     order.store(so_far, SeqCst);
-                    if so_far == 0b10_11_01_10_11_01_10_11_01 {
+                    if so_far == order_of_death {
                         std::process::abort();
                     }
                 }
             });
         }
     });
+}
+
+// In one of 1,680 orders.
+#[raddle::test(strategy = \"dfs\")]
+fn one_order_aborts(n: AtomicU32) {
+    aborts_in(0b10_11_01_10_11_01_10_11_01, &n, 3);
+}
+
+// Of 34,650 for each of 3 values.
+#[raddle::test(strategy = \"dfs\")]
+fn the_first_order_aborts(n: AtomicU32) {
+    if raddle::choose(3) > 0 {
+        return add(&n, 3, 4);
+    }
+    aborts_in(0b01_01_01_01_10_10_10_10_11_11_11_11, &n, 4);
 }
 ";
 
@@ -142,7 +193,7 @@ fn files() -> Vec<PathBuf> {
     let paths = entries.map(|entry| entry.unwrap().path());
     let ours = |path: &PathBuf| {
         let name = path.file_name().unwrap().to_string_lossy();
-        name.starts_with("shared.") && name.contains(".units")
+        name.starts_with("shared.") && (name.contains(".units") || name.contains(".deaths"))
     };
     paths.filter(ours).collect()
 }
@@ -278,7 +329,7 @@ fn hosts_that_are_killed_change_nothing() {
             Some("progress") if killed < 5 => {
                 // It may be gone by now.
                 for host in children(child.id()).into_iter().take(1) {
-                    let mut kill = std::process::Command::new("kill");
+                    let mut kill = Command::new("kill");
                     let killing = kill.args(["-KILL", &host.to_string()]).output().unwrap();
                     killed += u32::from(killing.status.success());
                 }
@@ -318,7 +369,7 @@ fn hosts_that_are_killed_as_soon_as_they_are_started_change_nothing() {
         for host in hosts(child.id(), "every_order") {
             // Two may have been started since the last look.
             if killed.len() < 3 && killed.insert(host) {
-                let mut kill = std::process::Command::new("kill");
+                let mut kill = Command::new("kill");
                 kill.args(["-KILL", &host.to_string()]).output().unwrap();
             }
         }
@@ -375,4 +426,363 @@ fn ctrl_c_leaves_units_to_go_on_with() {
     let done = test(&project, &all).ended_with(exit::PASSED);
     let [verdict, _, executions, _] = what_it_came_to(&done.finished()["every_order"]);
     assert_eq!((verdict, executions), ("covered".into(), (3 * 34_650).into()));
+}
+
+/// The units that are left are past the death, so it is not met again: what was found of it is kept beside.
+#[test]
+fn what_a_host_died_of_is_not_lost_when_the_driver_is_killed() {
+    let project = project();
+    let name = "the_first_order_aborts";
+    let arguments = ["--exact", "--workers=2", "--unit-time=20ms", name];
+    for how in ["-KILL", "-INT"] {
+        let (mut child, mut out) = started(&project, &arguments, 1);
+        // A host has died, and another has gone on.
+        let died = || files().iter().any(|file| file.extension().unwrap() == "deaths");
+        while !died() {
+            next_progress(&mut out).expect("it has not ended");
+        }
+        next_progress(&mut out).expect("it has not ended");
+        signal(how, child.id());
+        let mut rest = String::new();
+        out.read_to_string(&mut rest).unwrap();
+        child.wait().unwrap();
+        assert!(!files().is_empty(), "what there is to go on with");
+        let all = [&arguments[..], &["--resume"]].concat();
+        let done = test(&project, &all).ended_with(exit::FAILED);
+        let report = &done.finished()[name]["report"];
+        assert_eq!(report["failure"]["outcome"]["death"]["number"], 6, "{report}");
+        assert_eq!(report["counts"]["executions"], 3 * 34_650);
+        assert_eq!(files(), [] as [PathBuf; 0]);
+    }
+}
+
+/// Reads what a driver says until it has so many hosts for these tests; panics if there are ever more.
+fn has_hosts(driver: &Child, out: &mut BufReader<ChildStdout>, tests: &[&str], wanted: usize) {
+    let mut most = 0;
+    for told in 0.. {
+        next_progress(out).expect("it has not ended");
+        let now = tests.iter().map(|test| hosts(driver.id(), test).len()).sum::<usize>();
+        most = most.max(now);
+        assert!(most <= wanted, "{most} hosts, and not {wanted}");
+        // All of them are started at once, so after some time there would be more.
+        if most == wanted && told >= 6 {
+            return;
+        }
+        assert!(told < 400, "{most} hosts, and not {wanted}");
+    }
+}
+
+#[test]
+fn tests_that_go_on_without_the_flag_have_as_many_hosts_as_jobs_and_no_more() {
+    let project = project();
+    let both = ["endless", "endless_too"];
+    let units = |file: &&PathBuf| file.extension().is_some_and(|kind| kind == "units");
+    let stop = |mut child: Child, mut out: BufReader<ChildStdout>| {
+        signal("-INT", child.id());
+        out.read_to_string(&mut String::new()).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(i32::from(exit::INTERRUPTED)));
+    };
+    let arguments = [&["--exact", "--jobs=4", "--workers=2"][..], &both].concat();
+    let (child, mut out) = started(&project, &arguments, 1);
+    has_hosts(&child, &mut out, &both, 4);
+    stop(child, out);
+    assert_eq!(files().iter().filter(units).count(), 2, "{:?}", files());
+    for (jobs, tests, wanted) in
+        [("--jobs=1", &both[..], 1), ("--jobs=3", &both[..1], 3), ("--jobs=5", &both[..], 4)]
+    {
+        let arguments = [&["--exact", "--resume", jobs][..], tests].concat();
+        let (child, mut out) = started(&project, &arguments, 1);
+        has_hosts(&child, &mut out, tests, wanted);
+        stop(child, out);
+    }
+}
+
+/// What orders of statements and of receives were seen, without when: that is of one part.
+#[track_caller]
+fn seen(event: &Value) -> [Value; 6] {
+    let report = &event["report"];
+    let of = |what: &str, parts: &str| {
+        let mut found = report[what][parts].clone();
+        found.as_object_mut().map(|count| count.remove("last"));
+        assert!(!found.is_null(), "{what} {parts}: {report}");
+        found
+    };
+    [
+        of("coverage", "count"),
+        of("coverage", "pairs"),
+        of("receives", "count"),
+        of("receives", "orders"),
+        of("receives", "uncovered"),
+        of("receives", "open"),
+    ]
+}
+
+#[test]
+fn any_number_of_workers_sees_the_same_orders_of_statements_and_of_receives() {
+    let project = project();
+    let names = ["messages", "messages_reduced"];
+    let run = |more: &[&str]| {
+        let all = [&["--exact", "--pairs=count", "--receives=count"], &names[..], more].concat();
+        test(&project, &all).ended_with(exit::PASSED).finished()
+    };
+    let whole = run(&[]);
+    let ways: [&[&str]; 3] = [
+        &["--workers=1"],
+        &["--workers=2", "--unit-executions=50"],
+        &["--workers=3", "--unit-executions=7"],
+    ];
+    for way in ways {
+        let ran = run(way);
+        for name in names {
+            assert_eq!(seen(&ran[name]), seen(&whole[name]), "{name} {way:?}");
+            let verdict = &ran[name]["report"]["verdict"];
+            assert_eq!(verdict, &whole[name]["report"]["verdict"], "{name} {way:?}");
+        }
+    }
+    let [pairs, _, receives, ..] = seen(&whole["messages"]);
+    assert!(pairs["known"].as_u64() > Some(0), "{pairs}");
+    assert!(receives["pr"]["covered"].as_u64() > Some(0), "{receives}");
+}
+
+#[test]
+fn workers_and_a_process_for_each_execution_come_to_the_same() {
+    let project = project();
+    let run = |name: &str, code: u8, more: &[&str]| {
+        let all = [&["--exact", name], more].concat();
+        test(&project, &all).ended_with(code).finished()[name].clone()
+    };
+    let apart = ["--isolation=process", "--workers=2", "--unit-executions=100"];
+    let whole = run("reduced", exit::PASSED, &[]);
+    let parts = run("reduced", exit::PASSED, &apart);
+    assert_eq!(what_it_came_to(&parts), what_it_came_to(&whole));
+    // A death is an execution's, not its host's: nobody has to start another.
+    let event = run("one_order_aborts", exit::FAILED, &[&apart[..], &["--minimise=none"]].concat());
+    assert_eq!(event["report"]["failure"]["outcome"]["death"]["number"], 6, "{event}");
+}
+
+/// A driver of `every_order` that is killed when it has stored some units; their file.
+fn killed_with_units(project: &Project) -> PathBuf {
+    let arguments = ["--exact", "--workers=2", "--unit-time=20ms", "every_order"];
+    let (mut child, _out) = started(project, &arguments, 4);
+    signal("-KILL", child.id());
+    child.wait().unwrap();
+    let mut left = files();
+    assert_eq!(left.len(), 1, "{left:?}");
+    left.remove(0)
+}
+
+/// The result of `every_order`, however it was come by.
+#[track_caller]
+fn is_every_order(event: &Value) {
+    let [verdict, guarantee, executions, _] = what_it_came_to(event);
+    assert_eq!((verdict, &guarantee["covered"]), ("covered".into(), &"everything".into()));
+    assert_eq!(executions, 3 * 34_650, "{}", notes(event));
+}
+
+#[test]
+fn units_that_are_damaged_are_refused_with_advice_and_a_search_begun_anew_comes_to_the_same() {
+    let project = project();
+    let file = killed_with_units(&project);
+    let intact = fs::read(&file).unwrap();
+    let arguments = ["test", "--no-regressions", "--exact", "every_order", "--resume"];
+    let damages: [(&str, Vec<u8>); 3] = [
+        ("cut off", intact[..intact.len() / 2].to_vec()),
+        ("something else", b"these are no units".to_vec()),
+        ("empty", Vec::new()),
+    ];
+    for (what, damaged) in damages {
+        fs::write(&file, &damaged).unwrap();
+        let done = project.run(&arguments).ended_with(exit::INCONCLUSIVE);
+        let said = &done.out;
+        assert!(said.contains("is damaged, and nothing of it is used"), "{what}: {said}");
+        assert!(said.contains("every_order --resume --discard-checkpoints\n"), "{what}: {said}");
+        assert!(said.contains("0 passed, 1 inconclusive"), "{what}: {said}");
+        assert!(!said.contains("every execution"), "nothing is said of the test: {said}");
+        assert!(file.exists(), "{what}: it is left, until it is discarded");
+    }
+    // A tail of which some bytes were turned: noticed, or nothing was there that counts.
+    let mut turned = intact.clone();
+    let from = turned.len() - turned.len() / 4;
+    turned[from..].iter_mut().for_each(|byte| *byte ^= 0x5a);
+    fs::write(&file, &turned).unwrap();
+    let done = project.run(&[&arguments[..], &["--format=json"]].concat());
+    let event = done.finished()["every_order"].clone();
+    if event["report"].is_null() {
+        assert!(event["error"].as_str().unwrap().contains("is damaged"), "{event}");
+    } else {
+        is_every_order(&event);
+    }
+    fs::write(&file, &turned).unwrap();
+    let anew = ["--exact", "--workers=2", "--resume", "--discard-checkpoints", "every_order"];
+    let done = test(&project, &anew).ended_with(exit::PASSED);
+    is_every_order(&done.finished()["every_order"]);
+    assert_eq!(files(), [] as [PathBuf; 0]);
+}
+
+/// A disk of a few megabytes, gone when dropped. Only what [`SmallDisk::command`] makes sees it as the place of
+/// checkpoints: other tests have theirs there.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    fn new() -> Option<Self> {
+        let path = std::env::temp_dir().join(format!("raddle-it-disk-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=16m", "none"]).arg(&path);
+        match mount.output() {
+            Ok(output) if output.status.success() => Some(Self(path)),
+            failed => {
+                let _ = fs::remove_dir(&path);
+                skipped(&format!("no small disk can be mounted: {failed:?}"));
+                None
+            }
+        }
+    }
+
+    fn command(&self, project: &Project, arguments: &[&str]) -> Command {
+        let place = target().join("raddle/checkpoints");
+        fs::create_dir_all(&place).unwrap();
+        let inner = project.command(arguments);
+        let mut command = Command::new("unshare");
+        let script = "mount --bind \"$1\" \"$2\" && shift 2 && exec \"$@\"";
+        command.args(["--mount", "sh", "-c", script, "sh"]).arg(&self.0).arg(place);
+        command.arg(inner.get_program()).args(inner.get_args());
+        command.current_dir(&project.0);
+        for (name, value) in inner.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command
+    }
+
+    /// Takes all the room that is left.
+    fn fill(&self) {
+        let mut file = fs::File::create(self.0.join("something-else")).unwrap();
+        let mut size = 1 << 20;
+        while size > 0 {
+            if file.write_all(&vec![1; size]).is_err() {
+                size /= 2;
+            }
+        }
+    }
+
+    fn has_units(&self) -> bool {
+        let entries = fs::read_dir(&self.0).unwrap();
+        entries.flatten().any(|entry| entry.path().extension().is_some_and(|kind| kind == "units"))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn a_disk_without_room_is_reported_and_the_search_goes_on_when_there_is_some() {
+    let project = project();
+    let Some(disk) = SmallDisk::new() else { return };
+    let arguments = ["test", "--no-regressions", "--format=json", "--exact", "--traces=true"];
+    let more = ["--workers=2", "--unit-time=20ms", "every_order"];
+    let arguments = [&arguments[..], &more].concat();
+    let mut child = disk.command(&project, &arguments).stdout(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    while !disk.has_units() {
+        next_progress(&mut out).expect("it has not ended");
+    }
+    disk.fill();
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(i32::from(exit::INCONCLUSIVE)), "{rest}");
+    assert!(rest.contains("there is no room for"), "{rest}");
+    assert!(rest.contains("Free some space and go on with --resume"), "{rest}");
+    let events = rest.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let ends: Vec<_> = events.filter(|event| event["event"] == "test-finished").collect();
+    assert!(ends.len() == 1 && ends[0]["report"].is_null(), "no part is a result: {rest}");
+    fs::remove_file(disk.0.join("something-else")).unwrap();
+    let arguments = [&arguments[..], &["--resume"]].concat();
+    let done = Done::of(&disk.command(&project, &arguments).output().unwrap());
+    let event = done.ended_with(exit::PASSED).finished()["every_order"].clone();
+    is_every_order(&event);
+    assert_eq!(event["report"]["guarantee"]["traces"]["distinct"], 3 * 34_650);
+    assert!(!disk.has_units(), "nothing is left to go on with");
+}
+
+/// Numbers that are drawn: the same ones in every run of a test.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % n
+    }
+}
+
+/// One search of which hosts are killed about every second, and the driver every fifth time. What it came to at last, and how many were killed.
+fn killed_at_random(project: &Project, dice: &mut Dice) -> (Value, u32) {
+    let mut killed = 0;
+    let mut arguments = vec!["--exact", "--workers=2", "--unit-time=50ms", "every_order"];
+    loop {
+        let (mut child, mut out) = started(project, &arguments, 0);
+        let mut told = 0;
+        let mut finished = None;
+        loop {
+            let mut line = String::new();
+            if out.read_line(&mut line).unwrap() == 0 {
+                break;
+            }
+            let event: Value = serde_json::from_str(&line).unwrap();
+            match event["event"].as_str() {
+                Some("test-finished") => finished = Some(event),
+                // A driver tells four times a second how far it is.
+                Some("progress") => {
+                    told += 1;
+                    if told % 4 != 1 {
+                        continue;
+                    }
+                    let hosts = hosts(child.id(), "every_order");
+                    if dice.below(5) == 0 {
+                        signal("-KILL", child.id());
+                        killed += 1;
+                    } else if let Some(host) = hosts.get(dice.below(hosts.len().max(1))) {
+                        // It may be gone by now.
+                        let mut kill = Command::new("kill");
+                        let killing = kill.args(["-KILL", &host.to_string()]).output().unwrap();
+                        killed += u32::from(killing.status.success());
+                    }
+                }
+                _ => {}
+            }
+        }
+        child.wait().unwrap();
+        if let Some(event) = finished {
+            return (event, killed);
+        }
+        // Killed before it had stored anything, it has nothing to go on from.
+        arguments.retain(|argument| *argument != "--resume");
+        if !files().is_empty() {
+            arguments.push("--resume");
+        }
+    }
+}
+
+/// Once, or with `RADDLE_LONG=1` for two minutes.
+#[test]
+fn hosts_and_drivers_that_are_killed_at_random_change_nothing() {
+    let project = project();
+    let long = std::env::var("RADDLE_LONG").is_ok_and(|long| long == "1");
+    let (began, mut dice, mut all) = (Instant::now(), Dice(7), 0);
+    loop {
+        let (event, killed) = killed_at_random(&project, &mut dice);
+        is_every_order(&event);
+        assert_eq!(files(), [] as [PathBuf; 0], "nothing is left to go on with");
+        all += killed;
+        if all > 0 && (!long || began.elapsed() >= Duration::from_secs(120)) {
+            break;
+        }
+    }
 }

@@ -186,9 +186,11 @@ fn found(searched: &Searched) -> FoundStates {
         StateKey::State => format!("{unique} different ones, {finals} of them final"),
         keys => format!("{unique} different {}, {finals} final", keys.noun(unique)),
     };
+    let stopped = searched.stopped.limit().map(|limit| format!("; stopped by {limit}"));
     let summary = format!(
-        "states were searched by `{}`: {different}; {transitions} steps, depth {depth}",
-        searched.strategy
+        "states were searched by `{}`: {different}; {transitions} steps, depth {depth}{}",
+        searched.strategy,
+        stopped.unwrap_or_default()
     );
     FoundStates {
         covered: searched.guarantee.covered,

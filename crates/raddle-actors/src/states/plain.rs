@@ -1,13 +1,13 @@
 //! Each state once, and every step from each: breadth-first on any number of threads, depth-first on one.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
 
 use raddle_engine::states::{SavedEntry, SavedStates};
 
+use super::frontier::{Entry, Frontier};
 use super::report::Stopped;
 use super::saved::{Wish, restore, save_step, step_of, strayed};
-use super::team::{Entry, GoOn, Later, Walk};
+use super::team::{GoOn, Walk};
 use super::walker::{Halt, Walker, Wrong};
 use super::way::Step;
 use crate::snapshot::{Move, Snapshot};
@@ -22,14 +22,14 @@ thread_local! {
 
 impl Walk for BreadthFirst {
     type Extra = ();
+    type Sent = ();
     const LAST_FIRST: bool = false;
 
     fn expand<S: Send + Sync + 'static>(
         &self,
         walker: &mut Walker<'_, S>,
         entry: Entry<()>,
-        _: &mut VecDeque<Entry<()>>,
-        later: &mut Later<()>,
+        frontier: &mut Frontier<()>,
     ) -> Result<(), Halt> {
         let Entry { state, depth, way, extra: () } = entry;
         let way = way.as_ref();
@@ -46,7 +46,7 @@ impl Walk for BreadthFirst {
             loop {
                 let (next, more) = walker.step(&state, step, &mut values, depth + 1, way)?;
                 if let Some((state, way)) = next {
-                    later.push(0, Entry { state, depth: depth + 1, way, extra: () });
+                    frontier.push_later(0, Entry { state, depth: depth + 1, way, extra: () });
                 }
                 if !more {
                     break;
@@ -57,7 +57,13 @@ impl Walk for BreadthFirst {
         Ok(())
     }
 
+    fn send(&self, (): ()) {}
+
+    fn receive(&self, (): ()) {}
+
     fn save(&self, (): &(), _: &mut SavedEntry) {}
+
+    fn save_sent(&self, (): &(), _: &mut SavedEntry) {}
 
     fn follow<S: Send + Sync + 'static>(
         &self,

@@ -10,8 +10,9 @@
 
 use std::sync::Arc;
 
-use raddle_engine::explorer::{About, Explorer, Process, ProcessEvent, ProcessKind, Runnable};
+use raddle_engine::explorer::{About, Explorer, Process, ProcessEvent, ProcessKind};
 
+use super::explorers::{MAX_AS_BITS, Ranking};
 use crate::hash::mix;
 use crate::mailboxes::Mailboxes;
 use crate::snapshot::{ANYBODY, Happened, Move, OUTSIDE, Snapshot};
@@ -55,8 +56,38 @@ impl Deliverable {
     }
 }
 
-/// So many processes are kept as bits, or by number.
-const MAX_AS_BITS: usize = u64::BITS as usize;
+/// What can move in a state.
+#[derive(Default)]
+pub(super) struct Movers {
+    /// The processes, if there are so few.
+    bits: Option<u64>,
+    /// The processes, ascending; of few only when they are asked for.
+    list: Vec<Process>,
+    all: Vec<Deliverable>,
+}
+
+impl Movers {
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// The processes as bits, unless there are too many.
+    pub(super) fn bits(&self) -> Option<u64> {
+        self.bits
+    }
+
+    /// The processes, ascending.
+    pub(super) fn list(&mut self) -> &[Process] {
+        if let Some(mut bits) = self.bits {
+            self.list.clear();
+            while bits != 0 {
+                self.list.push(Process(bits.trailing_zeros()));
+                bits &= bits - 1;
+            }
+        }
+        &self.list
+    }
+}
 
 /// The process of the test.
 const TEST: Process = Process(0);
@@ -78,31 +109,25 @@ impl Processes {
         }
     }
 
-    /// The processes that can move in a state, ascending, and all that can be delivered to them.
-    pub(super) fn runnable(
-        self,
-        state: &Snapshot,
-        runnable: &mut Vec<Process>,
-        all: &mut Vec<Deliverable>,
-    ) {
-        runnable.clear();
+    /// What can move in a state.
+    pub(super) fn movers(self, state: &Snapshot, movers: &mut Movers) {
+        let Movers { bits, list, all } = movers;
         all.clear();
         if state.actors.len() + 2 <= MAX_AS_BITS {
             // As bits they are in order, and each is there once.
-            let mut bits = 0u64;
+            let mut few = 0u64;
             self.each(state, |one| {
-                bits |= 1 << one.process.0;
+                few |= 1 << one.process.0;
                 all.push(one);
             });
-            while bits != 0 {
-                runnable.push(Process(bits.trailing_zeros()));
-                bits &= bits - 1;
-            }
+            *bits = Some(few);
         } else {
+            *bits = None;
             self.each(state, |one| all.push(one));
-            runnable.extend(all.iter().map(|one| one.process));
-            runnable.sort_unstable();
-            runnable.dedup();
+            list.clear();
+            list.extend(all.iter().map(|one| one.process));
+            list.sort_unstable();
+            list.dedup();
         }
     }
 
@@ -127,45 +152,22 @@ impl Processes {
         }
     }
 
-    /// The processes that can move, by rank, where their offers are known.
-    pub(super) fn ranks(self, state: &Snapshot, offers: &[Offer], ranks: &mut Vec<Process>) {
-        let most = offers.iter().map(|offer| offer.rank).max();
-        ranks.clear();
-        ranks.resize(most.map_or(0, |most| most as usize + 1), TEST);
-        for offer in offers {
-            ranks[offer.rank as usize] = self.of(state, offer.step);
-        }
-    }
-
-    /// All that can be delivered in a state, the cheapest first: `all`, with what it costs. `ranks` are the processes
-    /// that can move, as the explorer has them. Of two messages that are alike only the older one is there, but both count.
+    /// All that can be delivered in a state, the cheapest first: what can move, with what it costs. Of two messages that
+    /// are alike only the older one is there, but both count.
     pub(super) fn offers(
         self,
         state: &Snapshot,
-        ranks: &[Process],
-        all: &mut [Deliverable],
+        ranking: &Ranking,
+        movers: &mut Movers,
         offers: &mut Vec<Offer>,
     ) {
-        const UNRANKED: &str = "the explorer has ranked all that can move";
         offers.clear();
-        let mut rank_of = [u8::MAX; MAX_AS_BITS];
-        let is_few = state.actors.len() + 2 <= MAX_AS_BITS;
-        if is_few {
-            let ranks = ranks.iter().enumerate();
-            ranks.for_each(|(rank, process)| rank_of[process.0 as usize] = rank as u8);
-        }
+        let all = &mut movers.all;
         for one in &mut *all {
-            let rank = if is_few {
-                let rank = rank_of[one.process.0 as usize];
-                assert!(rank != u8::MAX, "{UNRANKED}");
-                rank.into()
-            } else {
-                let rank = ranks.iter().position(|&other| other == one.process);
-                rank.expect(UNRANKED) as u64
-            };
-            one.key |= rank << AGE_BITS;
+            one.key |= u64::from(ranking.rank(one.process)) << AGE_BITS;
         }
-        all.sort_unstable_by(|a, b| a.key.cmp(&b.key).then_with(|| a.step.cmp(&b.step)));
+        // Those of the same age stay in their order.
+        all.sort_by_key(|one| one.key);
         // Where the deliverables of the same process begin.
         let mut first = 0;
         for (at, one) in all.iter().enumerate() {
@@ -178,7 +180,7 @@ impl Processes {
             }
         }
         // No two have the same price and rank. If each process has one they are in order.
-        if offers.len() > ranks.len() {
+        if offers.len() > ranking.ranks.len() {
             offers.sort_unstable_by_key(|offer| (offer.price, offer.rank));
         }
     }
@@ -215,10 +217,10 @@ impl Processes {
         if let Some(names) = raddle_engine::explorer::take_order() {
             explorer.step(&ProcessEvent::Ordered { names });
         }
-        let mut runnable = Vec::new();
-        self.runnable(first, &mut runnable, &mut Vec::new());
+        let mut movers = Movers::default();
+        self.movers(first, &mut movers);
         let all = (0..1 + self.known + u32::from(self.crashes)).map(Process);
-        Self::block(explorer, all, &runnable);
+        Self::block(explorer, all, movers.list());
     }
 
     fn create(self, explorer: &mut Explorer, state: &Snapshot, actor: u32, by: Process) {
@@ -235,16 +237,15 @@ impl Processes {
         }
     }
 
-    /// Tells an explorer of a step, after it was delayed until it named the process that moves. `before` could move
-    /// before the step; `after` is for those that can move after it, and what can be delivered to them.
+    /// Tells an explorer of a step, after it was delayed until it named the process that moves. `blocked`: those that
+    /// could move before the step, and those that can after it, if it makes something of that.
     pub(super) fn step(
         self,
         explorer: &mut Explorer,
         (from, step): (&Snapshot, Move),
         to: &Snapshot,
         did: &[Happened],
-        before: &[Process],
-        (after, deliverable): (&mut Vec<Process>, &mut Vec<Deliverable>),
+        blocked: Option<(&[Process], &[Process])>,
     ) {
         let process = self.of(from, step);
         explorer.step(&ProcessEvent::Ran { process });
@@ -257,13 +258,40 @@ impl Processes {
             explorer.step(&ProcessEvent::Received { process, from });
         }
         self.tell(explorer, process, to, did);
-        if !explorer.hears_blocked() {
-            return;
+        if let Some((before, after)) = blocked {
+            let new = from.actors.len() as u32..to.actors.len() as u32;
+            let new = new.map(|actor| self.of_actor(actor));
+            Self::block(explorer, before.iter().copied().chain(new), after);
         }
-        self.runnable(to, after, deliverable);
-        let new = from.actors.len() as u32..to.actors.len() as u32;
-        let new = new.map(|actor| self.of_actor(actor));
-        Self::block(explorer, before.iter().copied().chain(new), after);
+    }
+
+    /// A number for what an explorer hears of a step that it took these delays to name, as [`step`](Self::step) tells it. None
+    /// if that is more than a number can say. `blocked`: which processes could move before and can after, if it hears of
+    /// that.
+    pub(super) fn heard(
+        self,
+        (from, step): (&Snapshot, Move),
+        delayed: &[Process],
+        did: &[Happened],
+        blocked: Option<(Option<u64>, Option<u64>)>,
+    ) -> Option<u64> {
+        let add = |hash: u64, kind: u64, of: u32| mix(hash ^ (kind << 40 | u64::from(of)));
+        let mut hash = add(0, 1, self.of(from, step).0);
+        hash = delayed.iter().fold(hash, |hash, process| add(hash, 2, process.0));
+        if let Move::Lane(at) = step {
+            hash = add(hash, 3, from.lanes[at as usize].from);
+        }
+        for did in did {
+            hash = match *did {
+                Happened::Sent(to) => add(hash, 4, to),
+                Happened::Became => add(hash, 5, 0),
+                Happened::Spawned(_) | Happened::Ordered(_) => return None,
+            };
+        }
+        match blocked {
+            None => Some(hash),
+            Some((before, after)) => Some(mix(mix(hash ^ before?) ^ after?)),
+        }
     }
 
     /// What a handler did: which actors it created, to which it sent, what it became, what it asked for.
@@ -314,13 +342,4 @@ impl Processes {
         }
         hash
     }
-}
-
-/// Has an explorer rank the processes that can move.
-pub(super) fn rank(
-    explorer: &Explorer,
-    runnable: &[Process],
-    ranks: &mut Vec<Process>,
-) -> Result<(), String> {
-    explorer.rank(Runnable::new(runnable), ranks).map_err(|why| why.to_string())
 }

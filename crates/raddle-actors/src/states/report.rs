@@ -52,6 +52,19 @@ pub enum Stopped {
     Caller,
 }
 
+impl Stopped {
+    /// The limit that ended it, if one did.
+    pub(super) fn limit(self) -> Option<&'static str> {
+        match self {
+            Self::Covered | Self::Violated => None,
+            Self::Delays => Some("the limit on delays"),
+            Self::States => Some("the limit on states"),
+            Self::Bytes => Some("the limit on bytes"),
+            Self::Caller => Some("the caller"),
+        }
+    }
+}
+
 /// How far a search over states is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Visited {
@@ -199,6 +212,9 @@ impl fmt::Display for Searched {
             self.transitions,
             self.depth
         )?;
+        if let Some(limit) = self.stopped.limit() {
+            write!(f, "; stopped by {limit}")?;
+        }
         for one in &self.properties {
             let what = match (one.kind, one.holds) {
                 (PropertyKind::Goal, true) => "reached",

@@ -9,9 +9,10 @@
 
 use raddle_engine::states::{SavedEntry, SavedStates, SavedStep, SavedTally};
 
+use super::frontier::Entry;
 use super::report::{Refused, Visited};
 use super::space::attempt;
-use super::team::{Entry, Walk};
+use super::team::Walk;
 use super::walker::{Halt, Tally, Walker};
 use super::way::Step;
 use crate::snapshot::{Exact, Move};

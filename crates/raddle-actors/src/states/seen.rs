@@ -7,7 +7,7 @@
 //!
 //! Where a state came from is not kept: the way to a violation is found again by searching again.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A power of two.
@@ -42,6 +42,8 @@ pub(super) enum Met {
 /// Fingerprints of states.
 pub(super) struct Seen {
     parts: Box<[Mutex<Part>]>,
+    /// By part, where its lines are and how many: so that one can be fetched ahead without the lock.
+    lines: Box<[Lines]>,
     priced: bool,
     most_bytes: usize,
     when_full: WhenFull,
@@ -106,10 +108,9 @@ impl Part {
     /// Where this key is looked for first. The first bits of a key say which part it is in.
     #[inline]
     fn home(&self, key: u64) -> Place {
-        let within = key << PARTS.ilog2();
-        let line = u128::from(within) * self.lines.len() as u128;
-        let place = (line & u128::from(u64::MAX)) * self.width() as u128;
-        ((line >> 64) as usize, (place >> 64) as usize)
+        let (line, within) = home_line(key, self.lines.len());
+        let place = u128::from(within) * self.width() as u128;
+        (line, (place >> 64) as usize)
     }
 
     /// Where this key is, or where it would be.
@@ -171,9 +172,47 @@ impl Part {
     }
 }
 
+/// The line of a part with so many in which a key is looked for first, and how far on in it from 0 to 2^64.
+#[inline]
+fn home_line(key: u64, lines: usize) -> (usize, u64) {
+    let line = u128::from(key << PARTS.ilog2()) * lines as u128;
+    ((line >> 64) as usize, line as u64)
+}
+
 fn width(priced: bool) -> usize {
     if priced { PRICED } else { size_of::<Line>() / size_of::<u64>() }
 }
+
+/// The part that a key is in.
+#[inline]
+fn part_of(key: u64) -> usize {
+    (key >> (64 - PARTS.ilog2())) as usize
+}
+
+/// Where the lines of a part are, and how many.
+type Lines = (AtomicPtr<Line>, AtomicUsize);
+
+/// Parts as threads share them, with where their lines are.
+fn shared(mut parts: Vec<Part>) -> (Box<[Mutex<Part>]>, Box<[Lines]>) {
+    let lines = |part: &mut Part| {
+        (AtomicPtr::new(part.lines.as_mut_ptr()), AtomicUsize::new(part.lines.len()))
+    };
+    let lines = parts.iter_mut().map(lines).collect();
+    (parts.into_iter().map(Mutex::new).collect(), lines)
+}
+
+/// Has the processor fetch the line that an address is in, because it is soon needed.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[expect(unsafe_code, reason = "there is no safe function for it")]
+#[inline]
+pub(super) fn fetch<T>(address: *const T) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: it is a hint, which nothing depends on: an address at which there is nothing any more is passed over.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+}
+
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+pub(super) fn fetch<T>(_: *const T) {}
 
 /// What was saved of one part: its keys, and their prices if they have any.
 type SavedPart = (Vec<u64>, Vec<u8>);
@@ -181,10 +220,11 @@ type SavedPart = (Vec<u64>, Vec<u8>);
 impl Seen {
     /// With room for at most about so many bytes. `priced`: each has a price.
     pub(super) fn new(most_bytes: usize, when_full: WhenFull, priced: bool) -> Self {
-        let parts = (0..PARTS).map(|_| Mutex::new(Part::new(FIRST_LINES, priced))).collect();
+        let parts = (0..PARTS).map(|_| Part::new(FIRST_LINES, priced)).collect();
+        let (parts, lines) = shared(parts);
         let bytes = PARTS * (size_of::<Mutex<Part>>() + FIRST_LINES * size_of::<Line>());
         let (bytes, dropped) = (AtomicUsize::new(bytes), AtomicU64::new(0));
-        Self { parts, priced, most_bytes, when_full, bytes, dropped }
+        Self { parts, lines, priced, most_bytes, when_full, bytes, dropped }
     }
 
     /// All of it, to be saved.
@@ -217,16 +257,16 @@ impl Seen {
                 part.set((at / width, at % width), key, price);
             }
             let is_found = |(at, &key): (usize, &u64)| {
-                let of_part = (key >> (64 - PARTS.ilog2())) as usize == nth;
+                let of_part = part_of(key) == nth;
                 key == 0 || of_part && part.find(key) == (at / width, at % width)
             };
             if !keys.iter().enumerate().all(is_found) {
                 return None;
             }
             bytes += part.lines.len() * size_of::<Line>();
-            parts.push(Mutex::new(part));
+            parts.push(part);
         }
-        self.parts = parts.into();
+        (self.parts, self.lines) = shared(parts);
         (self.bytes, self.dropped) = (AtomicUsize::new(bytes), AtomicU64::new(dropped));
         Some(self)
     }
@@ -235,9 +275,18 @@ impl Seen {
         fingerprint.max(1)
     }
 
+    #[inline]
     fn part(&self, key: u64) -> MutexGuard<'_, Part> {
-        let part = &self.parts[(key >> (64 - PARTS.ilog2())) as usize];
-        part.lock().unwrap_or_else(PoisonError::into_inner)
+        self.parts[part_of(key)].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has the processor fetch what it takes to meet a state, which is soon.
+    #[inline]
+    pub(super) fn fetch(&self, fingerprint: u64) {
+        let key = Self::key(fingerprint);
+        let (first, count) = &self.lines[part_of(key)];
+        let (line, _) = home_line(key, count.load(Ordering::Relaxed));
+        fetch(first.load(Ordering::Relaxed).wrapping_add(line));
     }
 
     /// A state is met at a price, which is 0 where states have none.
@@ -262,6 +311,9 @@ impl Seen {
             }
             self.bytes.fetch_add(more * size_of::<Line>(), Ordering::Relaxed);
             part.grow(lines + more);
+            let (first, count) = &self.lines[part_of(key)];
+            first.store(part.lines.as_mut_ptr(), Ordering::Relaxed);
+            count.store(part.lines.len(), Ordering::Relaxed);
             at = part.find(key);
         }
         part.set(at, key, price);

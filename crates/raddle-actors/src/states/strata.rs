@@ -20,23 +20,25 @@
 //! from may be met again at a smaller one.
 
 use std::cell::Cell;
-use std::collections::VecDeque;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use raddle_engine::explorer::{Explorer, Process};
+use raddle_engine::explorer::{Explorer, Runnable};
 use raddle_engine::states::{SavedEntry, SavedStates};
 
-use super::processes::{Deliverable, Offer, Processes, rank};
+use super::explorers::{Explorers, Known, Ranking};
+use super::frontier::{Entry, Frontier};
+use super::processes::{Movers, Offer, Processes};
 use super::report::Refused;
 use super::saved::strayed;
 use super::seen::Met;
 use super::space::text;
-use super::team::{Entry, Later, Shared, Walk};
+use super::team::{Shared, Walk};
 use super::walker::{Halt, Walker};
 use super::way::Way;
 use crate::hash::mix;
-use crate::snapshot::{Move, Snapshot};
+use crate::snapshot::{Happened, Move, Snapshot};
 
 /// A stratified search, as it is asked for.
 #[derive(Clone, Debug)]
@@ -60,6 +62,8 @@ impl fmt::Display for Stratified {
 
 /// A stratified search while it runs.
 pub(super) struct Strata {
+    /// No other search of the process has it.
+    number: u64,
     asked: Stratified,
     processes: Processes,
     /// The most delays of the strata that are gone through now.
@@ -70,13 +74,16 @@ pub(super) struct Strata {
     left_out: AtomicBool,
 }
 
+/// How many searches there were.
+static SEARCHES: AtomicU64 = AtomicU64::new(0);
+
 /// No stratum is finished.
 const NONE: u32 = u32::MAX;
 
-/// What an entry has besides its state.
+/// What an entry has besides its state. On its way to another thread it has an explorer of its own.
 #[derive(Clone)]
-pub(super) struct Priced {
-    explorer: Explorer,
+pub(super) struct Priced<X = Rc<Known>> {
+    explorer: X,
     /// How many delays it took to get here.
     spent: u32,
     /// Exact: what costs less was tried. Else 1 if what must hold was looked at when the state was met.
@@ -105,23 +112,26 @@ impl Strata {
         let (bound, finished) = from.map_or((0, None), |saved| saved.strata);
         let (bound, finished) = (AtomicU32::new(bound), AtomicU32::new(finished.unwrap_or(NONE)));
         let left_out = AtomicBool::new(false);
-        Self { asked: asked.clone(), processes, bound, finished, left_out }
+        let number = SEARCHES.fetch_add(1, Ordering::Relaxed);
+        Self { number, asked: asked.clone(), processes, bound, finished, left_out }
     }
 
     /// The first entry; `ways`: with the steps that lead to it and to those that come of it.
     pub(super) fn first(&self, state: Snapshot, ways: bool) -> Result<Entry<Priced>, Halt> {
+        let mut scratch = self.scratch();
         let explorer = self.ask(|| {
             let mut explorer = self.asked.explorer.clone();
             self.processes.begin(&mut explorer, &state);
-            explorer
+            scratch.explorers.share(explorer)
         })?;
+        scratch.keep();
         let extra = Priced::new(explorer, 0);
         Ok(Entry { state, depth: 0, way: ways.then(Way::default), extra })
     }
 
     /// What the first entry is known by.
     pub(super) fn key_of(&self, entry: &Entry<Priced>, limited: bool) -> u64 {
-        let explorer = Some(&entry.extra.explorer).filter(|_| self.asked.exact);
+        let explorer = Some(&*entry.extra.explorer).filter(|_| self.asked.exact);
         self.key(&entry.state, explorer, limited.then_some(0))
     }
 
@@ -152,24 +162,38 @@ impl Strata {
         })
     }
 
-    /// Has the explorer rank the processes that can move.
+    /// How an explorer ranks the processes that can move.
     fn rank(
         &self,
-        explorer: &Explorer,
-        runnable: &[Process],
-        ranks: &mut Vec<Process>,
-    ) -> Result<(), Halt> {
-        self.ask(|| rank(explorer, runnable, ranks))?
-            .map_err(|why| Halt::Refused(Refused::explorer(why)))
+        explorers: &mut Explorers,
+        explorer: &Rc<Known>,
+        movers: &mut Movers,
+    ) -> Result<Rc<Ranking>, Halt> {
+        explorers.ranking(explorer, movers.bits(), || {
+            let mut ranks = Vec::new();
+            self.ask(|| explorer.explorer.rank(Runnable::new(movers.list()), &mut ranks))?
+                .map_err(|why| Halt::Refused(Refused::explorer(why.to_string())))?;
+            Ok(ranks)
+        })
+    }
+
+    /// What is kept from expansion to expansion, of this search.
+    fn scratch(&self) -> Box<Scratch> {
+        let mut scratch = SCRATCH.take().unwrap_or_default();
+        if scratch.search != Some(self.number) {
+            // Explorers of different searches are not told apart by their fingerprints.
+            (scratch.search, scratch.explorers) = (Some(self.number), Explorers::default());
+        }
+        scratch
     }
 
     /// What a state is known by.
     #[inline]
-    fn key(&self, state: &Snapshot, explorer: Option<&Explorer>, depth: Option<u32>) -> u64 {
+    fn key(&self, state: &Snapshot, explorer: Option<&Known>, depth: Option<u32>) -> u64 {
         let mut key = state.fingerprint();
         if let Some(explorer) = explorer {
             let order = self.processes.order_hash(state);
-            key = mix(key ^ mix(explorer.fingerprint() ^ mix(order)));
+            key = mix(key ^ mix(explorer.fingerprint ^ mix(order)));
         }
         depth.map_or(key, |depth| mix(key ^ mix(u64::from(depth) ^ 31 << 40)))
     }
@@ -184,8 +208,16 @@ impl Strata {
     }
 }
 
+impl<X> Priced<X> {
+    fn save(&self, saved: &mut SavedEntry) {
+        (saved.spent, saved.tried) = (self.spent, self.level);
+        let values = self.rest.iter().flat_map(|rest| &rest.values);
+        saved.values = values.map(|(nth, values)| (*nth, values.to_vec())).collect();
+    }
+}
+
 impl Priced {
-    fn new(explorer: Explorer, spent: u32) -> Self {
+    fn new(explorer: Rc<Known>, spent: u32) -> Self {
         Self { explorer, spent, level: 0, rest: None }
     }
 
@@ -214,17 +246,6 @@ impl Priced {
     }
 }
 
-/// A copy of an explorer, in the place of one that is no longer needed if there is one.
-fn copy(explorer: &Explorer, spare: &mut Vec<Explorer>) -> Explorer {
-    match spare.pop() {
-        None => explorer.clone(),
-        Some(mut copy) => {
-            copy.clone_from(explorer);
-            copy
-        }
-    }
-}
-
 /// The values that cost one delay more than these and come of them, where so many options were asked for: the last
 /// one that is not 0 by one more, or a later one instead of 0. All values come of exactly one other, but for
 /// those that are all 0.
@@ -240,39 +261,70 @@ fn dearer(values: &[u32], of: &[u32]) -> impl Iterator<Item = Box<[u32]>> {
     })
 }
 
-/// For those that can move after a step, and what can be delivered to them.
-type After = (Vec<Process>, Vec<Deliverable>);
+/// A step that was taken, and the state that it led to.
+struct Made {
+    offer: Offer,
+    state: Snapshot,
+    did: Vec<Happened>,
+}
 
-/// What one expansion needs, for its allocations.
+/// A state that is gone on from.
+struct Going<'a> {
+    entry: &'a Entry<Priced>,
+    ranking: &'a Ranking,
+    scratch: &'a mut Scratch,
+    frontier: &'a mut Frontier<Priced>,
+}
+
+impl Going<'_> {
+    /// Has it wait for another stratum, in which a step is taken again if there is one.
+    #[cold]
+    fn wait(&mut self, spent: u32, again: Option<(u32, Box<[u32]>)>) {
+        let Entry { state, depth, way, extra } = self.entry;
+        let mut extra = Priced::new(Rc::clone(&extra.explorer), spent);
+        if let Some(again) = again {
+            extra.rest().values.push(again);
+        }
+        let (state, depth, way) = (state.clone(), *depth, way.clone());
+        self.frontier.push_later(spent, Entry { state, depth, way, extra });
+    }
+}
+
+/// What one expansion needs, for its allocations, and what is known of the explorer.
 #[derive(Default)]
 struct Scratch {
-    /// Those that can move, ascending and by rank.
-    runnable: Vec<Process>,
-    ranks: Vec<Process>,
-    deliverable: Vec<Deliverable>,
+    /// Of which search.
+    search: Option<u64>,
+    explorers: Explorers,
+    /// What can move before and after a step.
+    movers: Movers,
+    after: Movers,
     offers: Vec<Offer>,
     /// Values to try, those that cost less first.
     values: Vec<Box<[u32]>>,
-    after: After,
     tried: Vec<(u32, Box<[u32]>)>,
     children: Vec<Entry<Priced>>,
-    /// The explorer after a step to a state that may be known.
-    explorer: Option<Explorer>,
-    /// Explorers of states that were gone on from.
-    spare: Vec<Explorer>,
+    made: Vec<Made>,
+    /// For what steps did.
+    spare: Vec<Vec<Happened>>,
 }
 
-/// How many explorers are kept for their allocations.
-const SPARE: usize = 64;
-
 impl Scratch {
-    fn take() -> Box<Self> {
-        SCRATCH.take().unwrap_or_default()
+    /// What a step did, of which another list is left in its place.
+    fn did(&mut self, of: &mut Vec<Happened>) -> Vec<Happened> {
+        std::mem::replace(of, self.spare.pop().unwrap_or_default())
     }
 
     /// Keeps it for the next expansion.
     fn keep(self: Box<Self>) {
         SCRATCH.set(Some(self));
+    }
+}
+
+impl Drop for Strata {
+    /// The explorer may be a user's.
+    fn drop(&mut self) {
+        drop(SCRATCH.take());
     }
 }
 
@@ -283,63 +335,56 @@ thread_local! {
 
 impl Walk for Strata {
     type Extra = Priced;
+    type Sent = Priced<Explorer>;
     const LAST_FIRST: bool = true;
 
     fn expand<S: Send + Sync + 'static>(
         &self,
         walker: &mut Walker<'_, S>,
         mut entry: Entry<Priced>,
-        now: &mut VecDeque<Entry<Priced>>,
-        later: &mut Later<Priced>,
+        frontier: &mut Frontier<Priced>,
     ) -> Result<(), Halt> {
-        let mut scratch = Scratch::take();
+        let mut scratch = self.scratch();
         if !self.asked.exact {
-            self.go_on_from(walker, &mut entry, &mut scratch, now, later)?;
-            if scratch.spare.len() < SPARE {
-                scratch.spare.push(entry.extra.explorer);
-            }
+            self.go_on_from(walker, &mut entry, &mut scratch, frontier)?;
             scratch.keep();
             return Ok(());
         }
-        let Scratch { runnable, ranks, deliverable, .. } = &mut *scratch;
+        let Scratch { explorers, movers, .. } = &mut *scratch;
+        self.processes.movers(&entry.state, movers);
+        let ends = movers.is_empty();
+        if ends || walker.shared.limits.depth.is_some_and(|most| entry.depth >= most) {
+            scratch.keep();
+            walker.tally.cut |= !ends;
+            return if ends { walker.end(&entry.state, entry.way.as_ref()) } else { Ok(()) };
+        }
+        let ranking = self.rank(explorers, &entry.extra.explorer, movers)?;
         if entry.extra.offers().is_empty() {
-            self.processes.runnable(&entry.state, runnable, deliverable);
-            let ends = runnable.is_empty();
-            if ends || walker.shared.limits.depth.is_some_and(|most| entry.depth >= most) {
-                scratch.keep();
-                walker.tally.cut |= !ends;
-                return if ends { walker.end(&entry.state, entry.way.as_ref()) } else { Ok(()) };
-            }
-            self.rank(&entry.extra.explorer, runnable, ranks)?;
             let rest = entry.extra.rest();
-            self.processes.offers(&entry.state, ranks, deliverable, &mut rest.offers);
+            self.processes.offers(&entry.state, &ranking, movers, &mut rest.offers);
             let n = rest.offers.len();
             if rest.values.iter().any(|(nth, _)| *nth as usize >= n) {
                 return Err(strayed());
             }
-        } else {
-            self.processes.ranks(&entry.state, entry.extra.offers(), ranks);
-            runnable.clone_from(ranks);
-            runnable.sort_unstable();
         }
         let (mut tried, mut children) =
             (std::mem::take(&mut scratch.tried), std::mem::take(&mut scratch.children));
         entry.extra.tried(&mut tried);
         for (nth, values) in tried.drain(..) {
-            let child = self.take(walker, &mut entry, nth, &values, &mut scratch)?;
+            let child = self.take(walker, &mut entry, (nth, &values), &ranking, &mut scratch)?;
             children.extend(child);
         }
         entry.extra.level += 1;
         if !entry.extra.is_done() {
             let spends = entry.extra.spent + entry.extra.level;
             if spends <= self.bound.load(Ordering::Relaxed) {
-                now.push_back(entry);
+                frontier.now.push_back(entry);
             } else {
-                later.push(spends, entry);
+                frontier.push_later(spends, entry);
             }
         }
         // The last is next, and the first that was tried is to be.
-        now.extend(children.drain(..).rev());
+        frontier.now.extend(children.drain(..).rev());
         (scratch.tried, scratch.children) = (tried, children);
         scratch.keep();
         Ok(())
@@ -368,10 +413,25 @@ impl Walk for Strata {
         self.bound.load(Ordering::Relaxed)
     }
 
+    fn send(&self, extra: Priced) -> Priced<Explorer> {
+        let Priced { explorer, spent, level, rest } = extra;
+        Priced { explorer: explorer.explorer.clone(), spent, level, rest }
+    }
+
+    fn receive(&self, sent: Priced<Explorer>) -> Priced {
+        let Priced { explorer, spent, level, rest } = sent;
+        let mut scratch = self.scratch();
+        let explorer = scratch.explorers.share(explorer);
+        scratch.keep();
+        Priced { explorer, spent, level, rest }
+    }
+
     fn save(&self, extra: &Priced, saved: &mut SavedEntry) {
-        (saved.spent, saved.tried) = (extra.spent, extra.level);
-        let values = extra.rest.iter().flat_map(|rest| &rest.values);
-        saved.values = values.map(|(nth, values)| (*nth, values.to_vec())).collect();
+        extra.save(saved);
+    }
+
+    fn save_sent(&self, sent: &Priced<Explorer>, saved: &mut SavedEntry) {
+        sent.save(saved);
     }
 
     fn save_all(&self, saved: &mut SavedStates) {
@@ -385,17 +445,18 @@ impl Walk for Strata {
         step: Move,
         next: &Snapshot,
     ) -> Result<Priced, Halt> {
-        let (mut runnable, mut ranks, mut after) = <(Vec<_>, Vec<_>, After)>::default();
-        self.processes.runnable(&before.state, &mut runnable, &mut after.1);
-        self.rank(&before.extra.explorer, &runnable, &mut ranks)?;
+        let mut scratch = self.scratch();
+        let Scratch { explorers, movers, .. } = &mut *scratch;
+        self.processes.movers(&before.state, movers);
         let process = self.processes.of(&before.state, step);
-        let rank = ranks.iter().position(|&other| other == process).ok_or_else(strayed)? as u32;
-        let explorer = self.ask(|| {
-            let mut explorer = before.extra.explorer.clone();
-            let around = (runnable.as_slice(), ranks.as_slice(), &mut after);
-            self.go_on(walker, before, (rank, step), next, around, &mut explorer);
-            explorer
-        })?;
+        if !movers.list().contains(&process) {
+            return Err(strayed());
+        }
+        let ranking = self.rank(explorers, &before.extra.explorer, movers)?;
+        let took = (ranking.rank(process), step);
+        let did = &walker.space.stepper.did;
+        let explorer = self.go_on(&mut scratch, before, &ranking, took, (next, did))?;
+        scratch.keep();
         Ok(Priced::new(explorer, 0))
     }
 
@@ -417,11 +478,13 @@ impl Strata {
         walker: &mut Walker<'_, S>,
         entry: &mut Entry<Priced>,
         scratch: &mut Scratch,
-        now: &mut VecDeque<Entry<Priced>>,
-        later: &mut Later<Priced>,
+        frontier: &mut Frontier<Priced>,
     ) -> Result<(), Halt> {
-        let repeated = entry.extra.rest.as_mut().and_then(|rest| rest.values.pop());
         let limit = walker.shared.limits.depth;
+        if let Some(fingerprint) = frontier.ahead().filter(|_| limit.is_none()) {
+            walker.shared.seen.fetch(fingerprint);
+        }
+        let repeated = entry.extra.rest.as_mut().and_then(|rest| rest.values.pop());
         if repeated.is_none() && entry.extra.level == 0 {
             let key = self.key(&entry.state, None, limit.map(|_| entry.depth));
             if !walker.shared.seen.claim(key, self.price(entry.extra.spent)) {
@@ -433,16 +496,16 @@ impl Strata {
                 walker.shared.count_new(walker.waiting_bytes)?;
             }
         }
-        let Scratch { runnable, ranks, deliverable, .. } = scratch;
-        self.processes.runnable(&entry.state, runnable, deliverable);
-        let ends = runnable.is_empty();
+        let Scratch { explorers, movers, .. } = scratch;
+        self.processes.movers(&entry.state, movers);
+        let ends = movers.is_empty();
         if ends || limit.is_some_and(|most| entry.depth >= most) {
             walker.tally.cut |= !ends;
             return if ends { walker.end(&entry.state, entry.way.as_ref()) } else { Ok(()) };
         }
-        self.rank(&entry.extra.explorer, runnable, ranks)?;
+        let ranking = self.rank(explorers, &entry.extra.explorer, movers)?;
         let mut offers = std::mem::take(&mut scratch.offers);
-        self.processes.offers(&entry.state, ranks, deliverable, &mut offers);
+        self.processes.offers(&entry.state, &ranking, &mut scratch.movers, &mut offers);
         if let Some((nth, values)) = repeated {
             let step = offers.get(nth as usize).ok_or_else(strayed)?.step;
             // It has panicked before its stratum had come.
@@ -451,19 +514,20 @@ impl Strata {
                 Err(halt) => Err(halt),
             };
         }
-        let mut children = std::mem::take(&mut scratch.children);
+        let mut going = Going { entry, ranking: &ranking, scratch, frontier };
         for (nth, offer) in offers.iter().enumerate() {
-            let price = entry.extra.spent + offer.price;
+            let price = going.entry.extra.spent + offer.price;
             if self.leaves_out(price) {
-                self.leave_out(entry, price, later)?;
+                self.meet_made(walker, &mut going)?;
+                self.leave_out(price, &mut going);
                 break;
             }
-            let offer = (nth as u32, *offer);
-            self.take_all(walker, entry, offer, scratch, &mut children, later)?;
+            self.take_all(walker, (nth as u32, *offer), &mut going)?;
         }
+        self.meet_made(walker, &mut going)?;
         // The last is next, and the first that was tried is to be.
-        now.extend(children.drain(..).rev());
-        (scratch.offers, scratch.children) = (offers, children);
+        frontier.now.extend(scratch.children.drain(..).rev());
+        scratch.offers = offers;
         Ok(())
     }
 
@@ -473,105 +537,165 @@ impl Strata {
     }
 
     /// Has one entry wait that is never due, in place of all that cost too much.
-    fn leave_out(
-        &self,
-        entry: &Entry<Priced>,
-        price: u32,
-        later: &mut Later<Priced>,
-    ) -> Result<(), Halt> {
+    #[cold]
+    fn leave_out(&self, price: u32, going: &mut Going<'_>) {
         if !self.left_out.swap(true, Ordering::Relaxed) {
-            let extra = Priced::new(self.ask(|| entry.extra.explorer.clone())?, price);
-            let Entry { state, depth, way, .. } = entry;
-            let (state, depth, way) = (state.clone(), *depth, way.clone());
-            later.push(price, Entry { state, depth, way, extra });
+            going.wait(price, None);
         }
-        Ok(())
     }
 
-    /// Takes a step with all values that are decided in it. The states that it leads to, if they are to be gone on from, are
-    /// added to `children`, or to `later`.
+    /// Takes a step, at first with the first of each value that is decided in it. What it leads to is met once all steps from
+    /// the state have been taken: until then the processor fetches what that takes. If values were asked for, all of
+    /// them are tried at once.
+    #[inline]
     fn take_all<S: Send + Sync + 'static>(
         &self,
         walker: &mut Walker<'_, S>,
-        entry: &Entry<Priced>,
         (nth, offer): (u32, Offer),
-        scratch: &mut Scratch,
-        children: &mut Vec<Entry<Priced>>,
-        later: &mut Later<Priced>,
+        going: &mut Going<'_>,
     ) -> Result<(), Halt> {
-        let Offer { rank, step, price } = offer;
-        let Scratch { runnable, ranks, after, values: all, spare, .. } = scratch;
-        let bound = self.bound.load(Ordering::Relaxed);
-        let depth = entry.depth + 1;
-        let depth_key = walker.shared.limits.depth.map(|_| depth);
+        let Some(state) = self.take_one(walker, (nth, offer), Box::default(), going)? else {
+            return Ok(());
+        };
+        let scratch = &mut *going.scratch;
+        if walker.space.stepper.asked().is_empty() {
+            if walker.shared.limits.depth.is_none() {
+                walker.shared.seen.fetch(state.fingerprint());
+            }
+            let did = scratch.did(&mut walker.space.stepper.did);
+            scratch.made.push(Made { offer, state, did });
+            return Ok(());
+        }
+        let mut all = std::mem::take(&mut scratch.values);
         all.clear();
-        all.push(Box::default());
+        all.extend(dearer(&[], walker.space.stepper.asked()));
+        let did = scratch.did(&mut walker.space.stepper.did);
+        self.meet_made(walker, going)?;
+        self.meet_one(walker, Made { offer, state, did }, &[], going)?;
         let mut at = 0;
         while at < all.len() {
             let values = std::mem::take(&mut all[at]);
             at += 1;
-            let spent = entry.extra.spent + price + values.iter().sum::<u32>();
-            if self.leaves_out(spent) {
-                self.leave_out(entry, spent, later)?;
+            let cost = values.iter().sum::<u32>();
+            let offer = Offer { price: offer.price + cost, ..offer };
+            if self.leaves_out(going.entry.extra.spent + offer.price) {
+                self.leave_out(going.entry.extra.spent + offer.price, going);
                 continue;
             }
-            let next = match walker.take(&entry.state, step, &values, entry.way.as_ref()) {
-                Err(Halt::Wrong(_)) if spent > bound => {
-                    let mut extra = Priced::new(self.ask(|| entry.extra.explorer.clone())?, spent);
-                    extra.rest().values.push((nth, values));
-                    let Entry { state, way, .. } = entry;
-                    let (state, way) = (state.clone(), way.clone());
-                    later.push(spent, Entry { state, depth: entry.depth, way, extra });
-                    continue;
-                }
-                next => next?,
-            };
-            let asked = walker.space.stepper.asked();
-            if !asked.is_empty() {
-                all.extend(dearer(&values, asked));
+            let next = self.take_one(walker, (nth, offer), values.clone(), going)?;
+            if let Some(state) = next {
+                all.extend(dearer(&values, walker.space.stepper.asked()));
+                let did = going.scratch.did(&mut walker.space.stepper.did);
+                self.meet_one(walker, Made { offer, state, did }, &values, going)?;
             }
-            let at_once = spent <= bound && self.asked.increment == 1;
-            let key_price = if at_once { 0 } else { self.price(spent) };
-            match walker.meet(self.key(&next, None, depth_key), key_price)? {
-                Met::New | Met::Cheaper => {}
-                Met::Known | Met::Full => continue,
-            }
-            let way = || entry.way.as_ref().map(|way| way.then(step, &values));
-            if at_once {
-                walker.tally.gone_on += 1;
-                walker.visit(&next, depth, way)?;
-                walker.shared.count_new(walker.waiting_bytes)?;
-            }
-            let explorer = self.ask(|| {
-                let mut explorer = copy(&entry.extra.explorer, spare);
-                let around = (runnable.as_slice(), ranks.as_slice(), &mut *after);
-                self.go_on(walker, entry, (rank, step), &next, around, &mut explorer);
-                explorer
-            })?;
-            let extra = Priced { level: at_once.into(), ..Priced::new(explorer, spent) };
-            let child = Entry { state: next, depth, way: way(), extra };
-            if spent <= bound { children.push(child) } else { later.push(spent, child) }
         }
+        going.scratch.values = all;
         Ok(())
     }
 
-    /// Makes an explorer, which is that of the entry, what it is after a step to `next`, which it took so many delays to
-    /// name.
-    fn go_on<S>(
+    /// Takes a step with these values. None if it panicked and its stratum has not come: then it is taken again.
+    #[inline]
+    fn take_one<S: Send + Sync + 'static>(
         &self,
-        walker: &Walker<'_, S>,
-        entry: &Entry<Priced>,
-        (rank, step): (u32, Move),
-        next: &Snapshot,
-        (runnable, ranks, after): (&[Process], &[Process], &mut After),
-        explorer: &mut Explorer,
-    ) {
-        for &process in &ranks[..rank as usize] {
-            explorer.delay(process);
+        walker: &mut Walker<'_, S>,
+        (nth, offer): (u32, Offer),
+        values: Box<[u32]>,
+        going: &mut Going<'_>,
+    ) -> Result<Option<Snapshot>, Halt> {
+        let Entry { state, way, .. } = going.entry;
+        match walker.take(state, offer.step, &values, way.as_ref()) {
+            Ok(next) => Ok(Some(next)),
+            Err(halt) => {
+                self.meet_made(walker, going)?;
+                let spent = going.entry.extra.spent + offer.price;
+                if !matches!(halt, Halt::Wrong(_)) || spent <= self.bound.load(Ordering::Relaxed) {
+                    return Err(halt);
+                }
+                going.wait(spent, Some((nth, values)));
+                Ok(None)
+            }
         }
-        let did = &walker.space.stepper.did;
-        let after = (&mut after.0, &mut after.1);
-        self.processes.step(explorer, (&entry.state, step), next, did, runnable, after);
+    }
+
+    /// Meets all states that steps have led to.
+    fn meet_made<S: Send + Sync + 'static>(
+        &self,
+        walker: &mut Walker<'_, S>,
+        going: &mut Going<'_>,
+    ) -> Result<(), Halt> {
+        let mut all = std::mem::take(&mut going.scratch.made);
+        for made in all.drain(..) {
+            self.meet_one(walker, made, &[], going)?;
+        }
+        going.scratch.made = all;
+        Ok(())
+    }
+
+    /// Meets a state that a step has led to. If it is to be gone on from it is added to the children, or waits.
+    #[inline]
+    fn meet_one<S: Send + Sync + 'static>(
+        &self,
+        walker: &mut Walker<'_, S>,
+        made: Made,
+        values: &[u32],
+        going: &mut Going<'_>,
+    ) -> Result<(), Halt> {
+        let Made { offer: Offer { price, rank, step }, state, did } = made;
+        let Going { entry, ranking, scratch, frontier } = going;
+        let (spent, depth) = (entry.extra.spent + price, entry.depth + 1);
+        let bound = self.bound.load(Ordering::Relaxed);
+        let at_once = spent <= bound && self.asked.increment == 1;
+        let key_price = if at_once { 0 } else { self.price(spent) };
+        let key = self.key(&state, None, walker.shared.limits.depth.map(|_| depth));
+        if let Met::New | Met::Cheaper = walker.meet(key, key_price)? {
+            let way = || entry.way.as_ref().map(|way| way.then(step, values));
+            if at_once {
+                walker.tally.gone_on += 1;
+                walker.visit(&state, depth, way)?;
+                walker.shared.count_new(walker.waiting_bytes)?;
+            }
+            let explorer = self.go_on(scratch, entry, ranking, (rank, step), (&state, &did))?;
+            let extra = Priced { level: at_once.into(), ..Priced::new(explorer, spent) };
+            let child = Entry { state, depth, way: way(), extra };
+            if spent <= bound {
+                scratch.children.push(child);
+            } else {
+                frontier.push_later(spent, child);
+            }
+        }
+        scratch.spare.push(did);
+        Ok(())
+    }
+
+    /// What the explorer of an entry is after a step to another state, which it took so many delays to name.
+    fn go_on(
+        &self,
+        scratch: &mut Scratch,
+        entry: &Entry<Priced>,
+        ranking: &Ranking,
+        (rank, step): (u32, Move),
+        (next, did): (&Snapshot, &[Happened]),
+    ) -> Result<Rc<Known>, Halt> {
+        let Scratch { explorers, movers, after, .. } = scratch;
+        let (known, delayed) = (&entry.extra.explorer, &ranking.ranks[..rank as usize]);
+        let hears = known.hears_blocked;
+        if hears {
+            self.processes.movers(next, after);
+        }
+        let taken = (&entry.state, step);
+        let blocked = hears.then(|| (movers.bits(), after.bits()));
+        let key = self.processes.heard(taken, delayed, did, blocked);
+        explorers.after(known, key, || {
+            self.ask(|| {
+                let mut explorer = known.explorer.clone();
+                for &process in delayed {
+                    explorer.delay(process);
+                }
+                let blocked = hears.then(|| (movers.list(), after.list()));
+                self.processes.step(&mut explorer, taken, next, did, blocked);
+                explorer
+            })
+        })
     }
 
     /// Exact: tries an offer with these values. The state that it leads to, if that is to be gone on from.
@@ -579,8 +703,8 @@ impl Strata {
         &self,
         walker: &mut Walker<'_, S>,
         entry: &mut Entry<Priced>,
-        nth: u32,
-        values: &[u32],
+        (nth, values): (u32, &[u32]),
+        ranking: &Ranking,
         scratch: &mut Scratch,
     ) -> Result<Option<Entry<Priced>>, Halt> {
         let Offer { rank, step, .. } = entry.extra.offers()[nth as usize];
@@ -593,19 +717,9 @@ impl Strata {
         }
         let spent = entry.extra.spent + entry.extra.level;
         let depth_key = walker.shared.limits.depth.map(|_| depth);
-        let Scratch { runnable, ranks, after, explorer: kept, .. } = scratch;
-        let (took, around) = ((rank, step), (runnable.as_slice(), ranks.as_slice(), after));
-        let kept = kept.get_or_insert_with(|| entry.extra.explorer.clone());
-        self.ask(|| {
-            kept.clone_from(&entry.extra.explorer);
-            self.go_on(walker, entry, took, &next, around, kept);
-        })?;
-        let key = self.key(&next, Some(kept), depth_key);
+        let explorer = self.go_on(scratch, entry, ranking, (rank, step), (&next, &stepper.did))?;
+        let key = self.key(&next, Some(&*explorer), depth_key);
         let met = walker.meet(key, self.price(spent))?;
-        if matches!(met, Met::Known | Met::Full) {
-            return Ok(None);
-        }
-        let explorer = self.ask(|| kept.clone())?;
         let way = || entry.way.as_ref().map(|way| way.then(step, values));
         match met {
             Met::New => {

@@ -5,7 +5,6 @@
 //! nothing left asks for some, and another one hands over half of its own; a round is over when all have
 //! nothing left. So which states belong to a round does not depend on how many threads there are.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,25 +12,15 @@ use std::time::Duration;
 
 use raddle_engine::states::{SavedEntry, SavedStates, SavedStep};
 
+use super::frontier::{Entry, Frontier, Told};
 use super::report::{Refused, Stopped, Visited};
 use super::saved::{Listener, Wish, save_step};
 use super::seen::Seen;
 use super::walker::{Halt, Tally, Walker};
-use super::way::{Way, WayPacker, Ways};
+use super::way::{WayPacker, Ways};
 use super::{Space, States};
 use crate::model::Model;
 use crate::snapshot::{Exact, Move, Parcel, Snapshot};
-
-/// A state that is yet to be gone on from.
-#[derive(Clone)]
-pub(super) struct Entry<E> {
-    pub(super) state: Snapshot,
-    /// How many steps lead to it.
-    pub(super) depth: u32,
-    /// Which, if that is kept.
-    pub(super) way: Option<Way>,
-    pub(super) extra: E,
-}
 
 /// Entries for another thread.
 pub(super) struct Packed<E> {
@@ -42,82 +31,50 @@ pub(super) struct Packed<E> {
 }
 
 impl<E> Packed<E> {
-    fn new(entries: Vec<Entry<E>>) -> Self {
+    fn new<W: Walk<Sent = E>>(walk: &W, entries: Vec<Entry<W::Extra>>) -> Self {
         let states = Parcel::pack(entries.iter().map(|entry| &entry.state));
         let mut packer = WayPacker::default();
-        let rest = entries.into_iter().map(|entry| {
-            // Its parts live on in the packer: what is known there by its place stays where it is.
-            let way = entry.way.as_ref().map(|way| packer.add(way));
-            (entry.depth, way, entry.extra, entry.way)
-        });
-        let rest: Vec<_> = rest.collect();
-        let rest = rest.into_iter().map(|(depth, way, extra, _)| (depth, way, extra)).collect();
+        // Their ways live on until all are packed: what is known there by its place stays where it is.
+        let ways: Vec<_> =
+            entries.iter().map(|entry| entry.way.as_ref().map(|way| packer.add(way))).collect();
+        let rest = entries.into_iter().zip(ways);
+        let rest = rest.map(|(entry, way)| (entry.depth, way, walk.send(entry.extra))).collect();
         Self { states, ways: packer.ways, rest }
     }
 
-    fn unpack(self) -> impl Iterator<Item = Entry<E>> {
+    fn unpack<W: Walk<Sent = E>>(self, walk: &W) -> impl Iterator<Item = Entry<W::Extra>> {
         let ways = self.ways.unpack();
-        self.states.unpack().zip(self.rest).map(move |(state, (depth, way, extra))| Entry {
+        self.states.unpack().zip(self.rest).map(move |(state, (depth, way, sent))| Entry {
             state,
             depth,
             way: way.map(|number| ways[number as usize].clone()),
-            extra,
+            extra: walk.receive(sent),
         })
-    }
-}
-
-/// What a thread has for rounds to come, by when it is due.
-pub(super) struct Later<E> {
-    by_due: BTreeMap<u32, Vec<Entry<E>>>,
-    len: usize,
-}
-
-impl<E> Later<E> {
-    fn new() -> Self {
-        Self { by_due: BTreeMap::new(), len: 0 }
-    }
-
-    pub(super) fn push(&mut self, due: u32, entry: Entry<E>) {
-        self.by_due.entry(due).or_default().push(entry);
-        self.len += 1;
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &Entry<E>> {
-        self.by_due.values().flatten()
-    }
-
-    /// Adds what is due by then to `now`.
-    fn take(&mut self, until: u32, now: &mut VecDeque<Entry<E>>) {
-        while let Some(first) = self.by_due.first_entry().filter(|first| *first.key() <= until) {
-            let entries = first.remove();
-            self.len -= entries.len();
-            if now.is_empty() {
-                // Without copying them: they are very many.
-                *now = entries.into();
-            } else {
-                now.extend(entries);
-            }
-        }
     }
 }
 
 /// How a search goes on from an entry.
 pub(super) trait Walk: Sync {
     /// What an entry has besides its state.
-    type Extra: Clone + Send;
+    type Extra: Clone;
+
+    /// The same on its way to another thread.
+    type Sent: Send;
 
     /// Whether the entry that came last is next.
     const LAST_FIRST: bool;
 
-    /// Goes on from an entry: what is to be gone on from in this round is added to `now`, the rest to
-    /// `later`.
+    /// Goes on from an entry: what is to be gone on from is added to the frontier, for this round or for those to come.
     fn expand<S: Send + Sync + 'static>(
         &self,
         walker: &mut Walker<'_, S>,
         entry: Entry<Self::Extra>,
-        now: &mut VecDeque<Entry<Self::Extra>>,
-        later: &mut Later<Self::Extra>,
+        frontier: &mut Frontier<Self::Extra>,
     ) -> Result<(), Halt>;
+
+    fn send(&self, extra: Self::Extra) -> Self::Sent;
+
+    fn receive(&self, sent: Self::Sent) -> Self::Extra;
 
     /// In which round an entry is due: it is one of those after this one.
     fn due(&self, entry: &Entry<Self::Extra>) -> u32 {
@@ -138,6 +95,9 @@ pub(super) trait Walk: Sync {
 
     /// Writes down what an entry has besides its state and the way to it.
     fn save(&self, extra: &Self::Extra, saved: &mut SavedEntry);
+
+    /// The same while it is on its way.
+    fn save_sent(&self, sent: &Self::Sent, saved: &mut SavedEntry);
 
     /// Writes down what the search has besides its entries.
     fn save_all(&self, saved: &mut SavedStates) {
@@ -299,15 +259,16 @@ struct Team<'a, 'b, S, W: Walk> {
     shared: &'a Shared<'b, S>,
     walk: &'a W,
     threads: usize,
-    board: Mutex<Board<W::Extra>>,
+    board: Mutex<Board<W::Sent>>,
     changed: Condvar,
 }
 
 /// Asked by the first thread, now and then: whether to go on.
 pub(super) type GoOn<'a> = &'a mut dyn Listener;
 
-/// With fewer entries than this a thread hands over nothing.
-const LEAST_TO_SHARE: usize = 8;
+/// With fewer entries than this a thread hands over nothing: to copy them for another one would take longer than to go on from
+/// them. Tests have few.
+const LEAST_TO_SHARE: usize = if cfg!(test) { 8 } else { 64 };
 /// How many entries are handed over at once.
 const MOST_TO_SHARE: usize = 2048;
 
@@ -368,7 +329,7 @@ impl<S, W: Walk> Drop for OverOnUnwind<'_, '_, '_, S, W> {
 }
 
 impl<S: Send + Sync + 'static, W: Walk> Team<'_, '_, S, W> {
-    fn board(&self) -> MutexGuard<'_, Board<W::Extra>> {
+    fn board(&self) -> MutexGuard<'_, Board<W::Sent>> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -401,28 +362,31 @@ impl<S: Send + Sync + 'static, W: Walk> Team<'_, '_, S, W> {
         First { now, later }: First<W::Extra>,
         go_on: &mut Option<GoOn<'_>>,
     ) {
-        let told = Told::default();
-        let mut own = Own { now: now.into(), later: Later::new(), laps: 0, told };
+        let told = Progress::default();
+        let frontier = Frontier::new(now, W::LAST_FIRST);
+        let mut own = Own { frontier, laps: 0, told };
         for entry in later {
-            own.later.push(self.walk.due(&entry), entry);
+            own.frontier.push_later(self.walk.due(&entry), entry);
         }
         while !self.shared.over.load(Ordering::Relaxed) {
             if self.shared.saving.load(Ordering::Relaxed) {
                 self.hand_in(&own, &walker);
             }
-            let Some(entry) = own.next(W::LAST_FIRST) else {
+            let Some(entry) = own.frontier.next() else {
                 self.tell(&mut own, &walker);
                 if self.idle(nth, &mut own, &walker, go_on) {
                     continue;
                 }
                 break;
             };
-            walker.waiting_bytes = own.bytes(entry.state.bytes());
-            if let Err(halt) = self.walk.expand(&mut walker, entry, &mut own.now, &mut own.later) {
+            walker.waiting_bytes = own.frontier.bytes();
+            if let Err(halt) = self.walk.expand(&mut walker, entry, &mut own.frontier) {
                 self.halt(halt);
                 break;
             }
-            if self.shared.hungry.load(Ordering::Relaxed) > 0 && own.now.len() >= LEAST_TO_SHARE {
+            if self.shared.hungry.load(Ordering::Relaxed) > 0
+                && own.frontier.ready() >= LEAST_TO_SHARE
+            {
                 self.share(&mut own);
             }
             own.laps = own.laps.wrapping_add(1);
@@ -503,23 +467,22 @@ impl<S: Send + Sync + 'static, W: Walk> Team<'_, '_, S, W> {
         }
     }
 
-    fn is_over(&self, board: &Board<W::Extra>) -> bool {
+    fn is_over(&self, board: &Board<W::Sent>) -> bool {
         board.done || self.shared.over.load(Ordering::Relaxed)
     }
 
-    fn wait<'b>(&self, board: MutexGuard<'b, Board<W::Extra>>) -> MutexGuard<'b, Board<W::Extra>> {
+    fn wait<'b>(&self, board: MutexGuard<'b, Board<W::Sent>>) -> MutexGuard<'b, Board<W::Sent>> {
         let waited = self.changed.wait_timeout(board, PATIENCE);
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
     /// Tells the others how far this thread is.
     fn tell(&self, own: &mut Own<W::Extra>, walker: &Walker<'_, S>) {
-        let waiting = own.now.len() + own.later.len;
-        let now = Told {
+        let now = Progress {
             transitions: walker.tally.transitions,
             gone_on: walker.tally.gone_on,
-            waiting: waiting as u64,
-            bytes: own.bytes(0),
+            waiting: own.frontier.len() as u64,
+            bytes: own.frontier.bytes(),
         };
         let before = std::mem::replace(&mut own.told, now);
         let Shared { transitions, gone_on, waiting, waiting_bytes, .. } = self.shared;
@@ -534,21 +497,15 @@ impl<S: Send + Sync + 'static, W: Walk> Team<'_, '_, S, W> {
 
     /// Hands half of what is to be gone on from to a thread that has nothing.
     fn share(&self, own: &mut Own<W::Extra>) {
-        let n = (own.now.len() / 2).min(MOST_TO_SHARE);
-        let given = if W::LAST_FIRST {
-            own.now.drain(..n).collect()
-        } else {
-            let left = own.now.len() - n;
-            own.now.split_off(left).into()
-        };
-        let packed = Packed::new(given);
+        let given = own.frontier.give((own.frontier.ready() / 2).min(MOST_TO_SHARE));
+        let packed = Packed::new(self.walk, given);
         let mut board = self.board();
         board.parcels.push(packed);
         self.count_hungry(&board);
         self.changed.notify_all();
     }
 
-    fn count_hungry(&self, board: &Board<W::Extra>) {
+    fn count_hungry(&self, board: &Board<W::Sent>) {
         let hungry = board.idle.saturating_sub(board.parcels.len());
         self.shared.hungry.store(hungry, Ordering::Relaxed);
     }
@@ -563,7 +520,7 @@ impl<S: Send + Sync + 'static, W: Walk> Team<'_, '_, S, W> {
     ) -> bool {
         let mut board = self.board();
         let round = board.round;
-        board.later[nth] = own.later.len;
+        board.later[nth] = own.frontier.later();
         board.idle += 1;
         self.count_hungry(&board);
         loop {
@@ -579,7 +536,7 @@ impl<S: Send + Sync + 'static, W: Walk> Team<'_, '_, S, W> {
                 return false;
             }
             if board.round != round {
-                own.later.take(self.walk.begun(), &mut own.now);
+                own.frontier.begin(self.walk.begun());
                 return true;
             }
             if saving {
@@ -592,7 +549,7 @@ impl<S: Send + Sync + 'static, W: Walk> Team<'_, '_, S, W> {
                 board.idle -= 1;
                 self.count_hungry(&board);
                 drop(board);
-                own.now.extend(packed.unpack());
+                own.frontier.now.extend(packed.unpack(self.walk));
                 return true;
             }
             board = self.wait(board);
@@ -619,30 +576,30 @@ impl SavedParts {
         self.tally.add(&walker.tally());
         let mut packer = WayPacker::default();
         let first = self.steps.len() as u32;
-        let is_later = |entry: &Entry<W::Extra>| !begun || walk.due(entry) > walk.begun();
-        let now = own.now.iter().map(|entry| (entry, false));
-        let later = own.later.iter().map(|entry| (entry, is_later(entry)));
-        for (entry, later) in now.chain(later) {
-            let Some(way) = &entry.way else {
+        for Told { due, fingerprint, way, extra } in own.frontier.each() {
+            let Some(way) = way else {
                 self.without_ways = true;
                 return;
             };
-            let at = after(first, packer.add(way));
-            let saved = saved_entry(walk, at, entry.state.fingerprint(), &entry.extra);
+            let later = due.is_some_and(|due| !begun || due > walk.begun());
+            let mut saved = saved_entry(after(first, packer.add(way)), fingerprint);
+            walk.save(extra, &mut saved);
             if later { self.later.push(saved) } else { self.now.push(saved) }
         }
         self.add_steps(packer.ways);
     }
 
     /// What is on its way from one thread to another.
-    fn add_parcel<W: Walk>(&mut self, walk: &W, parcel: &Packed<W::Extra>) {
+    fn add_parcel<W: Walk>(&mut self, walk: &W, parcel: &Packed<W::Sent>) {
         let first = self.steps.len() as u32;
         for (fingerprint, (_, way, extra)) in parcel.states.fingerprints().zip(&parcel.rest) {
             let Some(way) = *way else {
                 self.without_ways = true;
                 return;
             };
-            self.now.push(saved_entry(walk, after(first, way), fingerprint, extra));
+            let mut saved = saved_entry(after(first, way), fingerprint);
+            walk.save_sent(extra, &mut saved);
+            self.now.push(saved);
         }
         self.add_steps(parcel.ways.clone());
     }
@@ -667,11 +624,9 @@ fn after(first: u32, number: u32) -> u32 {
     if number == 0 { 0 } else { first + number }
 }
 
-fn saved_entry<W: Walk>(walk: &W, at: u32, fingerprint: u64, extra: &W::Extra) -> SavedEntry {
-    let (later, spent, tried, values) = (false, 0, 0, Vec::new());
-    let mut saved = SavedEntry { at, fingerprint, later, spent, tried, values };
-    walk.save(extra, &mut saved);
-    saved
+/// With nothing but its state.
+fn saved_entry(at: u32, fingerprint: u64) -> SavedEntry {
+    SavedEntry { at, fingerprint, later: false, spent: 0, tried: 0, values: Vec::new() }
 }
 
 /// By how many bytes a process may grow in any case: what else it does makes it grow, too.
@@ -691,37 +646,18 @@ const PATIENCE: Duration = Duration::from_millis(20);
 
 /// What a thread has told the others.
 #[derive(Clone, Copy, Debug, Default)]
-struct Told {
+struct Progress {
     transitions: u64,
     gone_on: u64,
     waiting: u64,
     bytes: usize,
 }
 
-/// What a thread has to go on from.
+/// What a thread has to go on from, and what it has told of that.
 struct Own<E> {
-    now: VecDeque<Entry<E>>,
-    later: Later<E>,
+    frontier: Frontier<E>,
     laps: u32,
-    told: Told,
-}
-
-impl<E> Own<E> {
-    fn next(&mut self, last_first: bool) -> Option<Entry<E>> {
-        if last_first { self.now.pop_back() } else { self.now.pop_front() }
-    }
-
-    /// About how many bytes it has, if one state has so many; 0: as the first does.
-    fn bytes(&self, of_one: usize) -> usize {
-        let of_one = match of_one {
-            0 => {
-                let first = self.now.front().or_else(|| self.later.iter().next());
-                first.map_or(0, |entry| entry.state.bytes())
-            }
-            bytes => bytes,
-        };
-        (self.now.len() + self.later.len) * of_one
-    }
+    told: Progress,
 }
 
 /// Refuses what threads do not go together with.

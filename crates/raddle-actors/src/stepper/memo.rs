@@ -74,7 +74,7 @@ impl Memo {
 
 /// Takes fingerprints, which are as good as random, as they are.
 #[derive(Clone, Copy, Default)]
-struct FingerprintHasher(u64);
+pub(crate) struct FingerprintHasher(u64);
 
 impl Hasher for FingerprintHasher {
     fn write(&mut self, _: &[u8]) {

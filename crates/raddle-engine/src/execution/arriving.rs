@@ -282,7 +282,7 @@ impl Execution {
             if (*ex).slow_path & slow_path::CAPTURE_CONTEXT != 0 {
                 let stack = Fiber::stack((*task).fiber);
                 let depth = (*ex).listeners.needs.contexts;
-                (*task).op.context = context::capture(depth, &stack, &(*task).scopes);
+                (*task).op.context = context::capture(site, depth, &stack, &(*task).scopes);
             }
             if how == How::Wait && what.enabled(me) {
                 return true;

@@ -87,7 +87,7 @@ impl Execution {
             if !unfair && this.enabled.count < 2 {
                 this.decisions.point = None;
                 let Some(only) = this.enabled.places.next(0) else {
-                    return this.due_timer().or_else(|| this.last_resort());
+                    return Self::choose_idle(ex);
                 };
                 let only = this.tasks.created[only as usize];
                 this.note_preemption::<ORDINARY>(only);
@@ -104,7 +104,7 @@ impl Execution {
             let chosen = match options.as_slice() {
                 [] => {
                     this.decisions.point = None;
-                    return this.due_timer().or_else(|| this.last_resort());
+                    return Self::choose_idle(ex);
                 }
                 [only] => {
                     let only = only.task;
@@ -267,7 +267,22 @@ impl Execution {
             .find(later)
             .or(self.enabled.options.first())
             .map(|c| c.task);
-        next.or_else(|| self.due_timer()).or_else(|| self.last_resort())
+        let due = || self.due_timers().first().map(|choice| choice.task);
+        next.or_else(due).or_else(|| self.last_resort())
+    }
+
+    /// Nothing can move by itself: a timer that is due only then, or a task that waits for a change which will not come.
+    #[cold]
+    #[inline(never)]
+    unsafe fn choose_idle(ex: *mut Self) -> Option<TaskId> {
+        // SAFETY: as in `ask`; nothing here switches.
+        unsafe {
+            match (*ex).due_timers().as_slice() {
+                [] => (*ex).last_resort(),
+                [only] => Some(only.task),
+                several => Some(Self::decide::<false>(ex, Options::Schedule(several))?.1),
+            }
+        }
     }
 
     /// The one place where something is decided: the option, and the task that it moves or that asked for

@@ -38,6 +38,8 @@ pub(crate) struct Lasting {
     pub(crate) shown: Shown,
     /// What any execution did that the guarantee must speak of.
     pub(crate) seen: Seen,
+    /// What is said if the process ends while an execution runs.
+    pub(crate) at_death: Option<&'static str>,
 }
 
 /// How much of an execution is shown.

@@ -2,9 +2,10 @@
 
 use std::panic::Location;
 
+use raddle_trace::Timeouts;
+
 use super::view::View;
 use super::{Execution, How, slow_path};
-
 use crate::context;
 use crate::fiber::Fiber;
 use crate::model::Model;
@@ -263,7 +264,10 @@ impl Execution {
         }
         let entry = self.task(task);
         let is_timer = entry.is_timer();
-        let timer = entry.timing.timer.filter(|_| matches!(how, How::Timed(_)));
+        let has_timeout = matches!(how, How::Timed(_));
+        let could_fire = |lane: &TaskId| has_timeout && self.task(*lane).timing.by_itself;
+        let timer = entry.timing.timer.filter(could_fire);
+        let idle = is_timer && self.lasting.settings.timeouts == Timeouts::Idle;
         let waited_for = match footprint[0].1 {
             Access::Observe(other) if how != How::Wait => self.waited_for(other),
             _ => Tasks::default(),
@@ -274,6 +278,7 @@ impl Execution {
             learned: entry.passive.is_some(),
             decided: entry.steps.decided,
             sent_by: entry.steps.sent_by,
+            last_resort: idle || entry.rounds.last_resort,
             partner: is_timer.then_some(entry.timing.owner),
             timer: timer.map(|timer| self.timer_on(timer, footprint[0].0)),
             ended: entry.timing.ended.filter(|_| is_timer),

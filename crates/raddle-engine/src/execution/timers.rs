@@ -8,7 +8,7 @@ use raddle_trace::{LimitKind, TaskKind, Timeouts};
 use super::{Ending, Execution, How, slow_path};
 use crate::announce::Announced;
 use crate::op::{Access, ObjectId, TaskId};
-use crate::strategy::Timer;
+use crate::strategy::{Choice, Timer};
 use crate::task::{State, Task};
 
 impl Execution {
@@ -71,10 +71,11 @@ impl Execution {
         Timer { task, footprint, disabled_since: self.task(task).timing.disabled_since }
     }
 
-    /// With [`Timeouts::Idle`]: the timer that fires because nothing else can move.
-    pub(super) fn due_timer(&self) -> Option<TaskId> {
+    /// With [`Timeouts::Idle`]: the timers of which one fires because nothing else can move. There are several where
+    /// deadlines are the same: in which order their owners began to wait is not a matter of time.
+    pub(super) fn due_timers(&self) -> Vec<Choice> {
         if self.lasting.settings.timeouts != Timeouts::Idle || !self.lasting.seen.timers {
-            return None;
+            return Vec::new();
         }
         let due = |&&lane: &&TaskId| {
             let owner = self.task(lane).timing.owner;
@@ -85,9 +86,12 @@ impl Execution {
                 // SAFETY: the op of a suspended task is valid, and touches models only.
                 && entry.op.announced.is_some_and(|what| unsafe { (*what).may_expire(owner) })
         };
-        let by_deadline =
-            |&&lane: &&TaskId| (self.task(lane).timing.deadline_ns, self.task(lane).lineage.seq);
-        self.tasks.created.iter().filter(due).min_by_key(by_deadline).copied()
+        let deadline = |lane: &TaskId| self.task(*lane).timing.deadline_ns;
+        let Some(first) = self.tasks.created.iter().filter(due).map(deadline).min() else {
+            return Vec::new();
+        };
+        let due = self.tasks.created.iter().filter(due).filter(|lane| deadline(lane) == first);
+        due.map(|&task| Choice { task }).collect()
     }
 
     /// A timer fires: time advances to its deadline, and its owner's op is over.
@@ -100,7 +104,13 @@ impl Execution {
             let what = this.task(owner).op.announced.expect("an armed timer has a pending op");
             let op = (*what).footprint(owner);
             let object = op[0].0;
-            this.task_mut(lane).timing.ended = (*what).first_enabled(owner).then_some(op);
+            let ended = if this.lasting.settings.timeouts == Timeouts::Idle {
+                // It could not come at another time, so the op is one that waited, as at the end of an execution.
+                Some((*what).waits_for(owner))
+            } else {
+                (*what).first_enabled(owner).then_some(op)
+            };
+            this.task_mut(lane).timing.ended = ended;
             let shown = (*what).show();
             (*what).expire(owner);
             let clock = this.time.clock.model_mut();

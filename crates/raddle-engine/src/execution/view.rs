@@ -140,6 +140,11 @@ impl Pending for View {
         unsafe { (*self.0).strayed }
     }
 
+    fn idle(&self) -> bool {
+        // SAFETY: as in `op`.
+        unsafe { (*self.0).enabled.count == 0 }
+    }
+
     fn object_name(&self, object: ObjectId) -> String {
         // SAFETY: as in `op`.
         let names = unsafe { &(*self.0).listeners.object_names };

@@ -183,6 +183,30 @@ impl History {
         self.races_on(newest, object, access, NONE, races);
     }
 
+    /// The same where the timer fired because nothing could move: the op could not have come in its place, and races as
+    /// [one that did not run](Self::races_of_stuck) would if the execution had ended there.
+    pub fn races_of_waiting(
+        &mut self,
+        index: usize,
+        (task, footprint): (TaskId, &[(ObjectId, Access); 2]),
+        races: &mut Vec<u32>,
+    ) {
+        races.clear();
+        self.order_of(index, Some(task));
+        for &(object, access) in footprint {
+            if object == ObjectId::NONE {
+                continue;
+            }
+            let Some(chain) = self.chains.get(object.0 as usize) else { continue };
+            let mut newest = chain.last;
+            while newest != NONE && newest as usize >= index {
+                newest = self.on(newest, object).1;
+            }
+            self.races_on(newest, object, access, NONE, races);
+            self.scratch.clone_from(&self.order);
+        }
+    }
+
     fn races_on(
         &mut self,
         newest: u32,
@@ -211,7 +235,10 @@ impl History {
                 // the op would have waited for it.
                 let waited =
                     next == enabler && matches!(access, Access::BoundedPush(_) | Access::Take);
-                let possible = reversible(theirs, access) && !waited;
+                // Nor could it have come before a step that came because nothing could move; what it races with is further back.
+                let possible = reversible(theirs, access)
+                    && !waited
+                    && !self.events[next as usize].footprint.last_resort;
                 // Ordered by another path. If it dominates, everything further back is ordered through it as well.
                 if self.is_ordered(next) {
                     if dominates(theirs) {

@@ -194,7 +194,7 @@ fn a_damaged_file_is_refused_or_says_what_it_said() {
             // Where nothing is stored nothing is damaged.
             Ok(queue) => assert!(said(&queue) == *intact, "{what}: {:?}", said(&queue)),
             Err(error) => {
-                assert!(error.to_string().contains("remove it to begin anew"), "{what}: {error}");
+                assert!(error.to_string().ends_with(ANEW), "{what}: {error}");
                 refused += 1;
             }
         }

@@ -4,10 +4,10 @@ use std::fs;
 use std::process::Command;
 
 use raddle_fleet::nats::{Access, Nats, NatsQueue, Run};
-use raddle_fleet::{Completion, DiskQueue, Problem, Queue, QueuedUnit, UnitKey};
+use raddle_fleet::{Completion, DiskQueue, Problem, Queue, QueuedUnit, UnitKey, UnitRunner as _};
 
-use crate::fleet::{Fleet, LEASE, manifest};
-use crate::process::connected;
+use crate::fleet::{Fleet, LEASE, PACE, SYNTHETIC, manifest};
+use crate::process::{Process, connected};
 use crate::server::{Directory, Program, Server, free_port};
 use crate::{Test, Tried};
 
@@ -103,17 +103,23 @@ fn another(program: &Program) -> Tried {
     Ok(())
 }
 
-fn no_room(program: &Program) -> Tried {
-    let more = "jetstream { store_dir: \"STORE\", max_file: 400000, max_mem: 1000000 }\nmax_payload: 8000000";
-    let server = Server::start_with(program, "127.0.0.1", more);
-    let fleet = Fleet::begin(&connected(&server.url()), "full", 1);
+pub(crate) fn no_room(program: &Program) -> Tried {
+    let room = |bytes: u64| format!("max_file: {bytes},");
+    let (little, more) = (room(400_000), room(100_000_000));
+    let configuration = format!(
+        "jetstream {{ store_dir: \"STORE\", {little} max_mem: 1000000 }}\nmax_payload: 8000000"
+    );
+    let mut server = Server::start_with(program, "127.0.0.1", &configuration);
+    let mut fleet = Fleet::begin(&connected(&server.url()), "full", 1);
     let mut full = None;
-    let big = vec![1; 60_000];
+    let mut recorded = 0;
     for _ in 0..20 {
         let lease = fleet.queue.lease("w", LEASE).unwrap().unwrap();
-        let done = Completion { result: big.clone(), leftovers: vec![big.clone()] };
+        let mut done = SYNTHETIC.clone().run(&lease.unit, PACE.of(&lease), &false.into()).unwrap();
+        // What comes after a sum is not read, and takes room.
+        done.result.resize(60_000, 0);
         match fleet.queue.complete(&lease, done) {
-            Ok(_) => {}
+            Ok(_) => recorded += 1,
             Err(error) => {
                 full = Some(error);
                 break;
@@ -123,6 +129,15 @@ fn no_room(program: &Program) -> Tried {
     let error = full.expect("there is no room for all of it");
     assert_eq!(error.problem(), Problem::Full, "{error}");
     assert!(error.to_string().contains("more space"), "{error}");
+    // The record that came last may be there, if it was for what it leaves that there was no room.
+    let there = fleet.poll();
+    assert!((recorded..=recorded + 1).contains(&there), "{there} records, {recorded} were taken");
+    server.kill();
+    server.change(&little, &more);
+    server.run();
+    server.wait();
+    let worker = Process::worker(&server.url(), "full", "heir");
+    fleet.end(vec![worker]);
     Ok(())
 }
 
@@ -150,7 +165,7 @@ impl Drop for SmallDisk {
     }
 }
 
-fn small_disk(_: &Program) -> Tried {
+pub(crate) fn small_disk(_: &Program) -> Tried {
     let disk = SmallDisk::new("8m")?;
     let path = disk.0.0.join("queue");
     let queue = DiskQueue::open(&path, b"run").unwrap();

@@ -53,16 +53,34 @@ pub(crate) struct Fleet {
     pub(crate) queue: NatsQueue,
     pub(crate) coordinator: Coordinator,
     pub(crate) sum: Sum,
+    /// What it must come to.
+    expected: Sum,
     manifest: Manifest,
 }
 
 impl Fleet {
     pub(crate) fn begin(nats: &Nats, name: &str, replicas: u32) -> Self {
+        Self::begin_with(nats, name, replicas, (ROOT(), expected().clone()))
+    }
+
+    /// A run that takes several times as long, for faults that come one after another.
+    pub(crate) fn begin_long(nats: &Nats, name: &str, replicas: u32) -> Self {
+        let tree = Node { leaves: 5 * TREE.leaves, ..TREE };
+        let root = QueuedUnit { key: UnitKey::root(0), bytes: tree.unit() };
+        Self::begin_with(nats, name, replicas, (root, SYNTHETIC.search(tree)))
+    }
+
+    fn begin_with(
+        nats: &Nats,
+        name: &str,
+        replicas: u32,
+        (root, expected): (QueuedUnit, Sum),
+    ) -> Self {
         let manifest = manifest(replicas);
         let run = Run::begin(nats, name, &manifest).unwrap();
         let queue = NatsQueue::open(&run, &manifest).unwrap();
-        let coordinator = Coordinator::begin(&queue, vec![ROOT()]).unwrap();
-        Self { run, queue, coordinator, sum: Sum::default(), manifest }
+        let coordinator = Coordinator::begin(&queue, vec![root]).unwrap();
+        Self { run, queue, coordinator, sum: Sum::default(), expected, manifest }
     }
 
     /// Folds what came, and says how many units are done.
@@ -85,10 +103,19 @@ impl Fleet {
     }
 
     /// Folds until every unit is done; `fault` hears how many are, after each look.
-    pub(crate) fn drive(&mut self, mut fault: impl FnMut(u64)) {
+    pub(crate) fn drive(&mut self, fault: impl FnMut(u64)) {
+        self.drive_while(|_| true, fault);
+    }
+
+    /// Folds until so many units are done.
+    pub(crate) fn drive_until(&mut self, units: u64) {
+        self.drive_while(|done| done < units, |_| ());
+    }
+
+    fn drive_while(&mut self, goes_on: impl Fn(u64) -> bool, mut fault: impl FnMut(u64)) {
         let began = Instant::now();
         let mut empty = 0;
-        while !self.coordinator.is_finished() {
+        while !self.coordinator.is_finished() && goes_on(self.coordinator.done().0) {
             let before = self.coordinator.done().0;
             let done = self.poll();
             fault(done);
@@ -106,7 +133,7 @@ impl Fleet {
     /// The result is that of the search without faults, and workers hear that it is over.
     pub(crate) fn end(mut self, workers: Vec<Process>) {
         self.drive(|_| ());
-        assert_eq!(&self.sum, expected());
+        assert_eq!(self.sum, self.expected);
         self.manifest.state = RunState::Finished;
         self.run.set(&self.manifest).unwrap();
         for mut worker in workers {
@@ -114,7 +141,7 @@ impl Fleet {
         }
         // Nothing came after the end.
         self.poll();
-        assert_eq!(&self.sum, expected());
+        assert_eq!(self.sum, self.expected);
     }
 }
 

@@ -53,7 +53,7 @@ impl Drop for Link {
     }
 }
 
-fn cut(program: &Program) -> Tried {
+pub(crate) fn cut(program: &Program) -> Tried {
     let link = Link::new()?;
     let server = Server::start_with(program, &link.address, "");
     let url = server.url();

@@ -1,13 +1,15 @@
 //! `nats-server`: found, started on free ports of the loopback, killed, started again.
 
 use std::fs::{self, File};
-use std::net::TcpListener;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use raddle_fleet::nats::{Access, Nats};
+use serde_json::Value;
 
 use crate::DEADLINE;
 
@@ -64,6 +66,8 @@ pub(crate) struct Server {
     pub(crate) directory: Directory,
     host: String,
     pub(crate) port: u16,
+    /// Where it tells how it stands, if it does.
+    monitor: Option<u16>,
     child: Option<Child>,
 }
 
@@ -100,25 +104,27 @@ impl Server {
         fs::write(&file, text).unwrap();
         let arguments = vec!["-c".to_owned(), file.display().to_string()];
         let (program, host) = (program.clone(), host.to_owned());
-        Self { program, arguments, directory, host, port, child: None }
+        Self { program, arguments, directory, host, port, monitor: None, child: None }
     }
 
     /// Three that keep copies of everything.
     pub(crate) fn cluster(program: &Program) -> Vec<Self> {
-        let ports: Vec<(u16, u16)> = (0..3).map(|_| (free_port(), free_port())).collect();
+        let ports: Vec<[u16; 3]> = (0..3).map(|_| [0; 3].map(|_| free_port())).collect();
         let routes: Vec<String> =
-            ports.iter().map(|(_, port)| format!("\"nats://127.0.0.1:{port}\"")).collect();
+            ports.iter().map(|[_, port, _]| format!("\"nats://127.0.0.1:{port}\"")).collect();
         let routes = routes.join(", ");
         let mut servers: Vec<Self> = ports
             .iter()
             .enumerate()
-            .map(|(nth, (port, inner))| {
-                Self::new(program, "127.0.0.1", *port, |_| {
+            .map(|(nth, &[port, inner, monitor])| {
+                let mut server = Self::new(program, "127.0.0.1", port, |_| {
                     format!(
-                        "server_name: n{nth}\ncluster {{ name: raddle, host: \"127.0.0.1\", port: {inner}, \
-                         routes: [{routes}] }}"
+                        "server_name: n{nth}\nhttp: \"127.0.0.1:{monitor}\"\ncluster {{ name: raddle, host: \"127.0.0.1\", \
+                         port: {inner}, routes: [{routes}] }}"
                     )
-                })
+                });
+                server.monitor = Some(monitor);
+                server
             })
             .collect();
         servers.iter_mut().for_each(Self::run);
@@ -138,6 +144,31 @@ impl Server {
         self.child = Some(child);
     }
 
+    /// Changes its configuration, for when it is started again.
+    pub(crate) fn change(&self, from: &str, to: &str) {
+        let file = self.directory.0.join("server.conf");
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.contains(from), "{from}: {text}");
+        fs::write(file, text.replace(from, to)).unwrap();
+    }
+
+    /// Which node of its cluster leads a stream, as it knows: its name, if it runs and there is one.
+    pub(crate) fn leader(&self, stream: &str) -> Option<String> {
+        self.child.as_ref()?;
+        let mut page = TcpStream::connect((self.host.as_str(), self.monitor?)).ok()?;
+        let request = "GET /jsz?accounts=true&streams=true HTTP/1.0\r\n\r\n";
+        page.write_all(request.as_bytes()).ok()?;
+        let mut said = String::new();
+        page.read_to_string(&mut said).ok()?;
+        let (_, body) = said.split_once("\r\n\r\n")?;
+        let about: Value = serde_json::from_str(body).ok()?;
+        let accounts = about["account_details"].as_array()?;
+        let mut streams =
+            accounts.iter().filter_map(|one| one["stream_detail"].as_array()).flatten();
+        let found = streams.find(|one| one["name"] == stream)?;
+        found["cluster"]["leader"].as_str().filter(|name| !name.is_empty()).map(str::to_owned)
+    }
+
     /// `kill -9`.
     pub(crate) fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
@@ -149,7 +180,7 @@ impl Server {
     /// Until it takes connections.
     pub(crate) fn wait(&self) {
         let began = Instant::now();
-        while std::net::TcpStream::connect((self.host.as_str(), self.port)).is_err() {
+        while TcpStream::connect((self.host.as_str(), self.port)).is_err() {
             assert!(began.elapsed() < DEADLINE, "the server did not start: {}", self.log());
             std::thread::sleep(Duration::from_millis(20));
         }

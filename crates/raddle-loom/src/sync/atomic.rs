@@ -11,6 +11,9 @@ pub fn spin_loop_hint() {
     raddle::hint::spin_loop();
 }
 
+const UNSYNC_LOAD: &str = "loom finds a race between unsync_load and a store of another thread, and raddle does not: here it is a \
+                           relaxed load";
+
 macro_rules! atomics {
     ($($name:ident: $value:ty;)*) => {$(
         #[doc = concat!("`", stringify!($name), "`: all of std's methods through `Deref`, and loom's own.")]
@@ -53,6 +56,7 @@ macro_rules! methods {
             #[track_caller]
             #[expect(unsafe_code, reason = "loom's signature")]
             pub unsafe fn unsync_load(&self) -> $value {
+                raddle::extend::tell_difference(UNSYNC_LOAD);
                 self.0.load(Ordering::Relaxed)
             }
 

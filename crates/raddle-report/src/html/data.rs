@@ -5,12 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use raddle_trace::{Call, Failure, Report, Site, Trace};
+use raddle_trace::{Call, Failure, Outcome, Report, Site, Trace};
 use serde_json::{Value, json};
 
 use crate::columns::clean;
-use crate::explanation::told;
+use crate::explanation::steps_told;
+use crate::html::edges::{Kind, edges};
 use crate::html::sources::Sources;
+use crate::html::states::changes;
 use crate::messages::Messages;
 use crate::minor::Hidden;
 use crate::order::Order;
@@ -41,6 +43,8 @@ struct Places<'a> {
     numbers: BTreeMap<Site, i64>,
     files: Texts,
     sites: Vec<Value>,
+    /// Addresses of the sites, if they are links.
+    addresses: Vec<String>,
     lines: BTreeMap<u32, BTreeMap<u32, &'a str>>,
 }
 
@@ -51,6 +55,7 @@ impl<'a> Places<'a> {
             numbers: BTreeMap::new(),
             files: Texts::default(),
             sites: Vec::new(),
+            addresses: Vec::new(),
             lines: BTreeMap::new(),
         }
     }
@@ -67,6 +72,7 @@ impl<'a> Places<'a> {
         self.numbers.insert(site.clone(), number);
         let file = self.files.number(site.file.clone());
         self.sites.push(json!([file, site.line, site.column]));
+        self.addresses.extend(self.sources.address(site));
         self.lines.entry(file).or_default().extend(self.sources.around(site));
         number
     }
@@ -99,10 +105,8 @@ pub(super) fn data(report: &Report, failure: &Failure, sources: &Sources) -> Str
     }
     let [task, op, object, site, decision, preempts] = columns;
     let order = Order::of(trace);
-    // Most steps follow nothing but their own task: 0 is shorter than [].
-    let after = |steps: &Vec<u32>| if steps.is_empty() { json!(0) } else { json!(steps) };
-    let after: Vec<Value> = order.after.iter().map(after).collect();
-    let told = failure.explanation.as_ref().map(told).unwrap_or_default();
+    let (after, kinds) = arrows(trace, &order);
+    let told = failure.explanation.as_ref().map(steps_told).unwrap_or_default();
     let hidden = Hidden::of(trace, &failure.outcome, &told);
     let is_hidden = |step: usize| hidden.why(step).is_some();
     let minor: Vec<usize> = (0..trace.events.len()).filter(|&step| is_hidden(step)).collect();
@@ -115,22 +119,9 @@ pub(super) fn data(report: &Report, failure: &Failure, sources: &Sources) -> Str
     }
     let at_locks = (0_u32..).zip(&trace.events).filter(|(_, event)| is_at_its_lock(event));
     let at_locks: Vec<u32> = at_locks.map(|(step, _)| step).collect();
-    let mut ends = Vec::new();
-    let mut endings = endings(trace, &failure.outcome);
-    for (step, end) in raised(trace, &mut endings) {
-        let site = end.site.as_ref().map_or(-1, |site| places.number(site));
-        ends.push(json!({"task": end.task, "text": end.plain(), "site": site, "step": step}));
-    }
-    for end in endings {
-        let site = end.site.as_ref().map_or(-1, |site| places.number(site));
-        ends.push(json!({"task": end.task, "text": end.plain(), "site": site}));
-    }
-    let mut objects = Vec::new();
-    for (index, object) in (0..).zip(&trace.objects) {
-        let site = places.number(&object.created);
-        let label = clean(&trace.object_label(index));
-        objects.push(json!({"label": label, "kind": clean(&object.kind), "site": site}));
-    }
+    let ends = ends(failure, &mut places);
+    let fails = failing_row(failure, &ends);
+    let objects = objects(trace, &mut places);
     let lines: Vec<Value> = (0..places.files.texts.len() as u32)
         .map(|file| places.lines.get(&file).map_or(json!({}), |lines| json!(lines)))
         .collect();
@@ -140,6 +131,7 @@ pub(super) fn data(report: &Report, failure: &Failure, sources: &Sources) -> Str
         "objects": objects,
         "files": places.files.texts,
         "sites": places.sites,
+        "addresses": places.addresses,
         "lines": lines,
         "ops": ops.texts,
         "task": task,
@@ -149,8 +141,11 @@ pub(super) fn data(report: &Report, failure: &Failure, sources: &Sources) -> Str
         "decision": decision,
         "preempts": preempts,
         "after": after,
+        "kinds": kinds,
         "exact": order.exact,
         "ends": ends,
+        "fails": fails,
+        "states": states(trace),
         "minor": minor,
         "hidden": hidden.said(trace),
         "calls": calls,
@@ -158,6 +153,81 @@ pub(super) fn data(report: &Report, failure: &Failure, sources: &Sources) -> Str
         "messages": Messages::of(trace).map(|messages| messages_data(&messages)),
     })
     .to_string()
+}
+
+/// For each step those before it, and of which kind these arrows are. Most steps follow nothing but their own
+/// task, and most arrows are of the first kind: 0 is shorter than a list.
+fn arrows(trace: &Trace, order: &Order) -> (Vec<Value>, Vec<Value>) {
+    let column = |before: &Vec<(u32, Kind)>| {
+        let steps: Vec<u32> = before.iter().map(|(step, _)| *step).collect();
+        let kinds: Vec<u8> = before.iter().map(|(_, kind)| *kind as u8).collect();
+        let plain = kinds.iter().all(|kind| *kind == Kind::Order as u8);
+        let steps = if steps.is_empty() { json!(0) } else { json!(steps) };
+        (steps, if plain { json!(0) } else { json!(kinds) })
+    };
+    edges(trace, order).iter().map(column).unzip()
+}
+
+/// How tasks ended, and panics before the end.
+fn ends(failure: &Failure, places: &mut Places<'_>) -> Vec<Value> {
+    let mut ends = Vec::new();
+    let mut endings = endings(&failure.trace, &failure.outcome);
+    for (step, end) in raised(&failure.trace, &mut endings) {
+        let site = end.site.as_ref().map_or(-1, |site| places.number(site));
+        ends.push(json!({"task": end.task, "text": end.plain(), "site": site, "step": step}));
+    }
+    for end in endings {
+        let site = end.site.as_ref().map_or(-1, |site| places.number(site));
+        ends.push(json!({"task": end.task, "text": end.plain(), "site": site}));
+    }
+    ends
+}
+
+fn objects(trace: &Trace, places: &mut Places<'_>) -> Vec<Value> {
+    let mut objects = Vec::new();
+    for (index, object) in (0..).zip(&trace.objects) {
+        let site = places.number(&object.created);
+        let label = clean(&trace.object_label(index));
+        objects.push(json!({"label": label, "kind": clean(&object.kind), "site": site}));
+    }
+    objects
+}
+
+/// Where states of objects change: steps, objects, and the numbers of the states in a list of texts.
+fn states(trace: &Trace) -> Value {
+    let mut texts = Texts::default();
+    let mut columns: [Vec<u32>; 3] = Default::default();
+    for change in changes(trace) {
+        let row = [change.step, change.object, texts.number(change.state)];
+        columns.iter_mut().zip(row).for_each(|(column, entry)| column.push(entry));
+    }
+    let [step, object, text] = columns;
+    json!({"step": step, "object": object, "text": text, "texts": texts.texts})
+}
+
+/// The row with which a page begins: the step at which it failed. After it nothing but the code of its task ran
+/// that panicked. Accesses of a data race are no steps, so there it is the row of the second one.
+fn failing_row(failure: &Failure, ends: &[Value]) -> usize {
+    let events = &failure.trace.events;
+    let last_of = |tasks: &[u32]| events.iter().rposition(|event| tasks.contains(&event.task));
+    let last = events.len().saturating_sub(1);
+    match &failure.outcome {
+        Outcome::Panicked { panics, .. } => {
+            let Some(panic) = panics.first() else { return last };
+            let raised = failure.trace.panics.iter().find(|raised| raised.panic == *panic);
+            let before = raised.map_or(events.len(), |raised| raised.step as usize);
+            let before = &events[..before.min(events.len())];
+            let end = || ends.iter().position(|end| end["task"] == panic.task);
+            let step = before.iter().rposition(|event| event.task == panic.task);
+            step.or_else(|| Some(events.len() + end()?)).unwrap_or(last)
+        }
+        Outcome::DataRace(_) => events.len() + ends.len().saturating_sub(1),
+        Outcome::Livelock { spinning, .. } => last_of(spinning).unwrap_or(last),
+        Outcome::StackOverflow { task, .. } | Outcome::Died { task: Some(task), .. } => {
+            last_of(&[*task]).unwrap_or(last)
+        }
+        _ => last,
+    }
 }
 
 fn tasks(trace: &Trace) -> Vec<String> {

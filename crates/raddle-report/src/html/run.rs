@@ -2,10 +2,10 @@
 //!
 //! Searches of one test are shown together, so that strategies stand side by side.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use raddle_trace::{Report, Run, Sample, Tried, Verdict};
+use raddle_trace::{About, Report, Run, Sample, Tried, Verdict};
 
 use crate::columns::clean;
 use crate::html::plot::{Across, Series, plot};
@@ -19,6 +19,8 @@ const STYLE: &str = include_str!("run.css");
 const SCRIPT: &str = include_str!("run.js");
 /// Rows of the table of steps; the whole is on the page of the failure.
 const STEPS: usize = 24;
+/// A search with fewer samples than this has no curve: where it began and where it ended is in the table.
+const CURVE: usize = 5;
 
 /// The page of a run: one file, which loads nothing.
 ///
@@ -37,6 +39,7 @@ pub fn run_page(run: &Run, sources: &Sources) -> String {
     let tests = by_test(run);
     let mut body = head(run, &title, tests.len());
     body.push_str("<main>\n");
+    body.push_str(&about(run));
     body.push_str(&summary(&tests));
     for (index, (name, searches)) in tests.iter().enumerate() {
         body.push_str(&test(index, name, searches, sources));
@@ -49,7 +52,18 @@ fn name(report: &Report) -> String {
     report.test.as_deref().map_or_else(|| "a test".to_owned(), clean)
 }
 
-/// The searches of each test, tests in order of their first search.
+/// How much a search needs to be looked at: what failed is first.
+fn rank(tried: &Tried) -> u32 {
+    match tried.report.verdict {
+        _ if tried.expected => 3,
+        Verdict::Failed => 0,
+        Verdict::Passed => 2,
+        Verdict::Covered => 4,
+        _ => 1,
+    }
+}
+
+/// The searches of each test, tests with failures first, else in order of their first search.
 fn by_test(run: &Run) -> Vec<(String, Vec<&Tried>)> {
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut tests: Vec<(String, Vec<&Tried>)> = Vec::new();
@@ -61,7 +75,36 @@ fn by_test(run: &Run) -> Vec<(String, Vec<&Tried>)> {
             None => tests.push((name, vec![tried])),
         }
     }
+    // Those that need no look keep their order.
+    let most = |searches: &[&Tried]| searches.iter().map(|tried| rank(tried).min(2)).min();
+    tests.sort_by_key(|(_, searches)| most(searches));
     tests
+}
+
+/// What the run was run with.
+fn about(run: &Run) -> String {
+    let mut facts = Vec::new();
+    let seeds: BTreeSet<u64> = run.tried.iter().map(|tried| tried.report.seed).collect();
+    match seeds.len() {
+        0 => {}
+        1 => facts.extend(seeds.first().map(|seed| ("seed", seed.to_string()))),
+        _ => facts.push(("seeds", "differ, and are with each test".to_owned())),
+    }
+    let About { settings, compiler, revision } = &run.about;
+    if !settings.is_empty() {
+        let said: Vec<_> =
+            settings.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        facts.push(("settings", clean(&said.join(", "))));
+    }
+    facts.extend(compiler.as_ref().map(|compiler| ("compiler", clean(compiler))));
+    facts.extend(revision.as_ref().map(|revision| ("revision", clean(revision))));
+    if facts.is_empty() {
+        return String::new();
+    }
+    let fact = |(name, text): &(&str, String)| {
+        format!("<div><dt>{name}</dt><dd>{}</dd></div>", escape(text))
+    };
+    format!("<dl class=\"about\">{}</dl>\n", facts.iter().map(fact).collect::<String>())
 }
 
 /// Of a test that is to fail, and does.
@@ -101,16 +144,27 @@ fn searches(n: usize) -> String {
     if n == 1 { "1 search".to_owned() } else { format!("{} searches", number(n as u64)) }
 }
 
+const COLUMNS: [&str; 8] = [
+    "test",
+    "verdict",
+    "strategy",
+    "executions",
+    "distinct traces",
+    "in all, about",
+    "time",
+    "what that means",
+];
+/// Those of them that are numbers.
+const NUMBERS: [&str; 4] = ["executions", "distinct traces", "in all, about", "time"];
+
 /// One line for each search.
 fn summary(tests: &[(String, Vec<&Tried>)]) -> String {
-    let mut out = "<table class=\"summary\"><thead><tr><th scope=\"col\">test</th>\
-                   <th scope=\"col\">verdict</th><th scope=\"col\">strategy</th>\
-                   <th scope=\"col\" class=\"n\">executions</th>\
-                   <th scope=\"col\" class=\"n\">distinct traces</th>\
-                   <th scope=\"col\" class=\"n\">in all, about</th>\
-                   <th scope=\"col\" class=\"n\">time</th>\
-                   <th scope=\"col\">what that means</th></tr></thead>\n"
-        .to_owned();
+    let mut out = "<table class=\"summary\" id=\"summary\"><thead><tr>".to_owned();
+    for column in COLUMNS {
+        let class = if NUMBERS.contains(&column) { " class=\"n\"" } else { "" };
+        let _ = write!(out, "<th scope=\"col\"{class}>{column}</th>");
+    }
+    out.push_str("</tr></thead>\n");
     for (index, (name, searches)) in tests.iter().enumerate() {
         let _ = write!(out, "<tbody data-test=\"{index}\">");
         for (nth, tried) in searches.iter().enumerate() {
@@ -124,19 +178,32 @@ fn summary(tests: &[(String, Vec<&Tried>)]) -> String {
             } else {
                 String::new()
             };
-            let _ = writeln!(
-                out,
-                "<tr>{first}<td>{}</td><td class=\"mono\">{}</td><td class=\"n\">{}</td>\
-                 <td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-                 <td>{}</td></tr>",
-                badge_of(tried),
-                escape(&clean(&report.strategy)),
-                number(report.counts.executions),
-                traces(report).map_or_else(|| "–".to_owned(), |(distinct, _)| number(distinct)),
-                in_all(tried).map_or_else(|| "–".to_owned(), |text| escape(&text)),
-                escape(&elapsed(report.elapsed_ms)),
-                escape(&meaning(report)),
-            );
+            let distinct = traces(report).map(|(distinct, _)| distinct);
+            let all = in_all(tried);
+            let cells = [
+                (rank(tried).to_string(), badge_of(tried)),
+                (String::new(), format!("<code>{}</code>", escape(&clean(&report.strategy)))),
+                (report.counts.executions.to_string(), number(report.counts.executions)),
+                (
+                    distinct.map(|distinct| distinct.to_string()).unwrap_or_default(),
+                    distinct.map_or_else(|| "–".to_owned(), number),
+                ),
+                (
+                    all.as_ref().map(|(about, _)| about.to_string()).unwrap_or_default(),
+                    all.map_or_else(|| "–".to_owned(), |(_, text)| escape(&text)),
+                ),
+                (report.elapsed_ms.to_string(), escape(&elapsed(report.elapsed_ms))),
+                (String::new(), escape(&meaning(report))),
+            ];
+            let _ = write!(out, "<tr>{first}");
+            for (column, (key, text)) in COLUMNS[1..].iter().zip(cells) {
+                let class = if NUMBERS.contains(column) { " class=\"n\"" } else { "" };
+                // What a column is sorted by, where that is not its text.
+                let sorted = NUMBERS.contains(column) || *column == "verdict";
+                let key = if sorted { format!(" data-key=\"{key}\"") } else { String::new() };
+                let _ = write!(out, "<td{class} data-column=\"{column}\"{key}>{text}</td>");
+            }
+            out.push_str("</tr>\n");
         }
         out.push_str("</tbody>\n");
     }
@@ -158,13 +225,16 @@ fn traces(report: &Report) -> Option<(u64, bool)> {
 }
 
 /// How many executions there are, as far as the search knows.
-fn in_all(tried: &Tried) -> Option<String> {
+#[expect(clippy::cast_precision_loss, reason = "it is sorted by")]
+fn in_all(tried: &Tried) -> Option<(f64, String)> {
     if tried.report.verdict == Verdict::Covered {
-        return Some(number(tried.report.counts.executions));
+        let executions = tried.report.counts.executions;
+        return Some((executions as f64, number(executions)));
     }
     let last = tried.samples.last().map(|sample| sample.progress);
     let estimate = tried.report.progress.or(last)?.estimate?;
-    estimate.search.is_narrow().then(|| rounded(estimate.search.about))
+    let about = estimate.search.about;
+    estimate.search.is_narrow().then(|| (about, rounded(about)))
 }
 
 fn test(index: usize, name: &str, searches: &[&Tried], sources: &Sources) -> String {
@@ -194,19 +264,22 @@ fn search(tried: &Tried, several: bool, sources: &Sources) -> String {
     let Some(failure) = &report.failure else {
         let lead = if several { format!("<code>{strategy}</code> ") } else { String::new() };
         let guarantee = escape(&report.guarantee.to_string());
-        let _ = writeln!(out, "<p class=\"meaning\">{} {lead}{guarantee}</p>", badge_of(tried));
+        let seed = format!("<span class=\"quiet\">seed {}</span>", report.seed);
+        let badge = badge_of(tried);
+        let _ = writeln!(out, "<p class=\"meaning\">{badge} {lead}{guarantee} {seed}</p>");
         return out;
     };
     let open = if several { "" } else { " open" };
     let link = tried.page.as_deref().filter(|page| is_relative(page));
-    let link = link.map(|page| format!(" <a href=\"{}\">walk through it</a>", escape(page)));
+    let link = link.map(|page| format!(": <a href=\"{}\">walk through it</a>", escape(page)));
     let _ = write!(
         out,
         "<details class=\"failure\"{open}><summary>{} <code>{strategy}</code> {}</summary>\
-         <p>in execution {}{}</p>",
+         <p>in execution {}, seed {}{}</p>",
         badge_of(tried),
         escape(&headline(failure)),
         number(failure.execution),
+        report.seed,
         link.unwrap_or_default(),
     );
     if let raddle_trace::Outcome::Panicked { panics, .. } = &failure.outcome
@@ -259,8 +332,14 @@ fn excerpt(site: &raddle_trace::Site, sources: &Sources) -> String {
     }
     let mut out = "<pre class=\"excerpt\" tabindex=\"0\" aria-label=\"Source\">".to_owned();
     for (at, line) in lines {
+        let address = sources.address(site).filter(|_| at == site.line);
+        let number = format!("{at:>5}");
+        let number = match address {
+            Some(address) => format!("<a href=\"{}\">{number}</a>", escape(&address)),
+            None => number,
+        };
         let class = if at == site.line { " class=\"here\"" } else { "" };
-        let _ = write!(out, "<span{class}><i>{at:>5}</i> {}</span>", escape(line));
+        let _ = write!(out, "<span{class}><i>{number}</i> {}</span>", escape(line));
     }
     out.push_str("</pre>");
     out
@@ -288,8 +367,13 @@ fn plots(searches: &[&Tried]) -> String {
             }
             series
         };
-        let all: Vec<Series> = searches.iter().map(one).collect();
-        all.into_iter().filter(|series| series.points.len() > 1).collect::<Vec<_>>()
+        let mut all: Vec<Series> = searches.iter().map(one).collect();
+        // Beside a curve even two points say something: how soon another search was through.
+        if all.iter().all(|series| series.points.len() < CURVE) {
+            all.clear();
+        }
+        all.retain(|series| series.points.len() > 1);
+        all
     };
     let distinct = |sample: &Sample| Some((sample.progress.traces?.distinct as f64, None));
     let estimate = series(Across::Time, &|sample| {

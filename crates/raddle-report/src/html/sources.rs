@@ -1,8 +1,10 @@
-//! The text of source files, which a page shows beside a step.
+//! The text of source files, which a page shows beside a step, and where its links to them lead.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use raddle_trace::{Missing, Outcome, Report, Site};
+
+use crate::links::Links;
 
 /// How many lines a page shows before and after the one of a step.
 const AROUND: u32 = 5;
@@ -21,6 +23,7 @@ const LONGEST_LINE: usize = 400;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sources {
     files: BTreeMap<String, Vec<String>>,
+    links: Option<Links>,
 }
 
 impl Sources {
@@ -30,7 +33,26 @@ impl Sources {
         self.files.insert(file.into(), text.lines().map(cut).collect());
     }
 
-    /// Whether there are none.
+    /// Has places on a page lead to an editor, or wherever the links say.
+    ///
+    /// ```
+    /// use raddle_report::{Links, html::Sources};
+    ///
+    /// let root = std::path::absolute(".")?;
+    /// let mut sources = Sources::default();
+    /// sources.link(Links { root, format: Links::EDITOR.to_owned() });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn link(&mut self, links: Links) {
+        self.links = Some(links);
+    }
+
+    /// The address of a place, if there are to be links and it is known where it is.
+    pub(crate) fn address(&self, site: &Site) -> Option<String> {
+        self.links.as_ref().filter(|_| !site.file.is_empty()).map(|links| links.address(site))
+    }
+
+    /// Whether there is no file.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()

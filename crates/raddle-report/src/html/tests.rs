@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::*;
 use crate::samples::{
-    FILE, data_race, divergence, livelock, lock_cycle, lock_order, lost_update, passed, site,
-    stack_overflow, three_panics, two_tills,
+    FILE, data_race, divergence, livelock, lock_cycle, lock_order, lost_update, notified, passed,
+    site, stack_overflow, three_panics, two_tills,
 };
 
 /// A page without its styles, scripts and data, a line for each element.
@@ -104,6 +104,23 @@ fn the_script_is_given_columns() {
     assert_eq!(data["exact"], true);
     assert_eq!(data["messages"]["lanes"], serde_json::json!([1, 2, 3, 3, 1, 2, 4]));
     assert_eq!(data["ends"][0]["text"], "panicked: sold twice");
+}
+
+#[test]
+fn the_script_is_given_what_arrows_are_and_where_states_change() {
+    let page = trace_page(&notified(), &Sources::default());
+    let data = given(&page);
+    // Step 7 wakes: notified by 4, with the lock that 5 gave back.
+    assert_eq!(data["after"][7], serde_json::json!([4, 5]));
+    assert_eq!(data["kinds"][7], serde_json::json!([2, 1]));
+    assert_eq!((&data["after"][8], &data["kinds"][8]), (&serde_json::json!([6]), &0.into()));
+    assert_eq!(data["fails"], 8);
+    assert_eq!(data["states"]["step"], serde_json::json!([0, 1, 1, 2, 3, 5, 6, 7, 7, 8]));
+    assert_eq!(data["addresses"], serde_json::json!([]));
+    let mut sources = Sources::default();
+    sources.link(crate::Links { root: "/w".into(), format: "{path}#{line}".to_owned() });
+    let data = given(&trace_page(&notified(), &sources));
+    assert_eq!(data["addresses"][0], "/w/tests/account.rs#9");
 }
 
 #[test]

@@ -11,6 +11,8 @@
   const succ = successors(data.after);
   const minor = new Set(data.minor);   // steps that cannot have led to the failure
   const atLocks = new Set(data.at_locks);
+  const states = statesByObject();     // for each object the steps at which its state changed
+  const KINDS = ["", "release → acquire", "notify → wake"];
   const sends = successors(data.messages ? data.messages.from.map((from) => from && from[1] >= 0 ? [from[1]] : 0) : []);
 
   let view = "tasks";        // or "actors"
@@ -33,6 +35,8 @@
   const siteOf = (row) => isEnd(row) ? end(row).site : data.site[row];
   const objectOf = (row) => isEnd(row) ? -1 : data.object[row];
   const afterOf = (row) => isEnd(row) ? [] : data.after[row] || [];
+  // By what a step had to come before a row: a number of KINDS.
+  const kindOf = (before, row) => (data.kinds[row] || [])[data.after[row].indexOf(before)] || 0;
   const preempts = (row) => !isEnd(row) && data.preempts[row] === 1;
   const switches = (row) => row > 0 && !isEnd(row) && data.task[row] !== data.task[row - 1];
   const spot = (site) => site < 0 ? "" : `${data.files[data.sites[site][0]]}:${data.sites[site][1]}`;
@@ -47,6 +51,12 @@
     return { list, indexOf: new Map(list.map((task, index) => [task, index])) };
   }
 
+  function statesByObject() {
+    const lists = data.objects.map(() => []), { step, object, text, texts } = data.states;
+    step.forEach((at, index) => lists[object[index]].push([at, texts[text[index]]]));
+    return lists;
+  }
+
   // Which rows name a step.
   function successors(column) {
     const lists = new Map();
@@ -57,6 +67,16 @@
       }
     });
     return lists;
+  }
+
+  // A place in the source: a link to it if the page has links.
+  function placeLink(site, text) {
+    const address = data.addresses[site];
+    if (!address) return document.createTextNode(text);
+    const made = element("a", "", text);
+    made.href = address;
+    made.title = "Open it in the editor";
+    return made;
   }
 
   function element(name, classes, text) {
@@ -234,7 +254,7 @@
     arrows.setAttribute("width", steps.clientWidth);
     arrows.setAttribute("height", Math.max(0, (last - first) * ROW));
     const y = (row) => position(row) * ROW + ROW / 2 - top;
-    const arrow = (from, to, classes, fromLane) => {
+    const arrow = (from, to, classes, fromLane, kind) => {
       const a = fromLane ?? laneOf(from), b = laneOf(to);
       if (a < 0 || b < 0) return;
       const x1 = anchor(a), x2 = anchor(b), y2 = y(to), made = document.createElementNS("http://www.w3.org/2000/svg", "g");
@@ -252,9 +272,13 @@
       } else {
         const y1 = y(from), end = y2 - 9, bend = Math.min(60, Math.max(8, (end - y1) / 2));
         part(`M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${end - bend} ${x2} ${end}`);
-        part(`M${x2} ${y2 - 5}l-3.5 -6h7z`, true);
+        // Kinds differ in shape as well as in colour.
+        if (kind === 2) {
+          part(`M${x2} ${y2 - 4}l-4 -4.5l4 -4.5l4 4.5z`, true);
+          part(`M${x1 - 7} ${y1}a7 7 0 1 0 14 0a7 7 0 1 0 -14 0`);
+        } else part(`M${x2} ${y2 - 5}l-3.5 -6h7z`, true);
       }
-      made.setAttribute("class", classes);
+      made.setAttribute("class", kind === undefined ? classes : `${classes} k${kind}`);
       svg.push(made);
       return made;
     };
@@ -275,8 +299,9 @@
     }
     const row = hover >= 0 ? hover : here;
     if (row >= 0 && place.has(row)) {
-      afterOf(row).forEach((step) => arrow(step, row, "in"));
-      (succ.get(row) || []).forEach((step) => arrow(row, step, "out"));
+      // A notification and an unlock often lead to one dot: the rarer kind is drawn over the other.
+      [...afterOf(row)].sort((a, b) => kindOf(a, row) - kindOf(b, row)).forEach((step) => arrow(step, row, "in", undefined, kindOf(step, row)));
+      (succ.get(row) || []).forEach((step) => arrow(row, step, "out", undefined, kindOf(row, step)));
     }
     arrows.replaceChildren(...svg);
   }
@@ -311,6 +336,8 @@
     if (data.hidden && !full) $("shown").textContent += `, without ${data.hidden}`;
     $("shown").title = $("shown").textContent;
     $("nothing").hidden = shown.length > 0;
+    $("slider").max = Math.max(0, shown.length - 1);
+    slide();
     if (!place.has(here) && shown.length) choose(shown[Math.max(0, Math.min(shown.length - 1, Math.round(position(here))))]);
     else reveal();
   }
@@ -339,11 +366,20 @@
     if (order) order = cone(here);
     reveal();
     describe();
+    slide();
     lanes.setAttribute("aria-activedescendant", `r${row}`);
     if (!quietly) {
       $("live").textContent = spoken(row);
       try { history.replaceState(null, "", `#step=${row}`); } catch { /* a page may have no history */ }
     }
+  }
+  // The slider goes over what is shown.
+  function slide() {
+    const slider = $("slider"), name = isPanic(here) ? "panic" : isEnd(here) ? "end" : here;
+    slider.value = Math.max(0, Math.min(shown.length - 1, Math.round(position(here))));
+    slider.disabled = shown.length < 2;
+    slider.setAttribute("aria-valuetext", spoken(here));
+    $("where").textContent = `${name} of ${(nSteps - 1).toLocaleString("en")}`;
   }
   function reveal() {
     const at = place.get(here);
@@ -394,29 +430,59 @@
     fact(facts, isEnd(row) ? "end" : "op", textOf(row), true);
     if (objectOf(row) >= 0) {
       const object = data.objects[objectOf(row)], from = spot(object.site);
-      fact(facts, "object", `${object.label}${from ? ` from ${from}` : ""}`, true);
+      fact(facts, "object", from ? [`${object.label} from `, placeLink(object.site, from)] : object.label, true);
     }
     const at = spot(siteOf(row));
-    if (at) fact(facts, "at", `${at}${atLocks.has(row) ? ", where it was locked" : ""}`, true);
+    if (at) fact(facts, "at", [placeLink(siteOf(row), at), atLocks.has(row) ? ", where it was locked" : ""], true);
     const calls = isEnd(row) ? undefined : data.calls[row];
-    if (calls) fact(facts, "in", calls.map(([name, site]) => `${name}${site >= 0 ? ` at ${spot(site)}` : ""}`).join(", called by "), true);
+    if (calls) fact(facts, "in", calls.flatMap(([name, site], nth) => [nth ? ", called by " : "", name, ...(site >= 0 ? [" at ", placeLink(site, spot(site))] : [])]), true);
     if (!isEnd(row) && data.decision[row] >= 0) fact(facts, "decision", String(data.decision[row]));
     if (preempts(row)) fact(facts, "preempts", `${data.tasks[data.task[row - 1]] ?? "a task"}, which could have gone on`);
     source(siteOf(row));
-    links("after", afterOf(row));
-    links("before", succ.get(row) || []);
+    values(row);
+    links("after", afterOf(row), (step) => kindOf(step, row));
+    links("before", succ.get(row) || [], (step) => kindOf(row, step));
     now(row);
   }
   function fact(list, name, text, mono) {
-    list.append(element("dt", "", name), element("dd", mono ? "mono" : "", text));
+    const told = element("dd", mono ? "mono" : "");
+    told.append(...[text].flat());
+    list.append(element("dt", "", name), told);
   }
-  function links(id, rows) {
+  // The step up to which things have happened at a row.
+  const limitOf = (row) => Math.min(Math.floor(timeOf(row)), nSteps - 1);
+  // What each object holds after a row, as far as steps up to there tell.
+  function values(row) {
+    const limit = limitOf(row), known = [];
+    states.forEach((changes, object) => {
+      let low = 0, high = changes.length;
+      while (low < high) { const mid = (low + high) >> 1; if (changes[mid][0] <= limit) low = mid + 1; else high = mid; }
+      if (low && changes[low - 1][1]) known.push([object, ...changes[low - 1]]);
+    });
+    const lines = known.slice(0, 60).map(([object, since, state]) => {
+      const line = element("tr", since === row ? "new" : ""), link = element("button", "steplink");
+      link.append(element("b", "", String(since)));
+      link.title = `Since step ${since}: ${textOf(since)}`;
+      link.setAttribute("aria-label", link.title);
+      link.addEventListener("click", () => show(since));
+      const step = element("td");
+      step.append(link);
+      line.append(element("th", "", data.objects[object].label), element("td", "", state), step);
+      line.firstChild.scope = "row";
+      return line;
+    });
+    if (known.length > 60) { const more = element("tr"); more.append(element("td", "quiet", `and ${known.length - 60} more`)); lines.push(more); }
+    $("values").replaceChildren(...lines);
+    $("values-part").hidden = known.length === 0;
+  }
+  function links(id, rows, kind) {
     const list = $(id);
     list.replaceChildren(...rows.slice(0, 12).map((row) => {
       const item = element("li"), link = element("button", "steplink");
       link.append(element("b", "", `${row} `), `${data.tasks[taskOf(row)]}: ${textOf(row)}`);
       link.addEventListener("click", () => { show(row); });
       item.append(link);
+      if (kind(row)) item.append(element("span", `kind k${kind(row)}`, KINDS[kind(row)]));
       return item;
     }));
     if (rows.length > 12) list.append(element("li", "quiet", `and ${rows.length - 12} more`));
@@ -439,7 +505,9 @@
     for (let line = at - 5; line <= at + 5; line++) {
       if (lines[line] === undefined) continue;
       const item = element("li", line === at ? "here" : "");
-      item.append(element("i", "", String(line)), lines[line] || " ");
+      const number = element("i");
+      number.append(line === at ? placeLink(site, String(line)) : String(line));
+      item.append(number, lines[line] || " ");
       if (line === at) item.setAttribute("aria-current", "true");
       list.append(item);
     }
@@ -449,7 +517,7 @@
   }
   // Where every task is at this step: the last thing it did.
   function now(row) {
-    const at = new Map(), limit = Math.min(Math.floor(timeOf(row)), nSteps - 1);
+    const at = new Map(), limit = limitOf(row);
     for (let step = limit; step >= 0 && at.size < taskLanes.list.length; step--) if (!at.has(data.task[step])) at.set(data.task[step], step);
     $("now").replaceChildren(...taskLanes.list.slice(0, 40).map((task, index) => {
       const line = element("tr"), name = element("td", "", data.tasks[task]);
@@ -478,6 +546,7 @@
     f: () => { $("task").value = $("task").value >= 0 ? -1 : taskOf(here); filter(); },
     g: () => { $("object").value = $("object").value >= 0 ? -1 : objectOf(here); filter(); },
     "/": () => { $("filter").focus(); $("filter").select(); },
+    x: () => show(data.fails), v: () => $("slider").focus(),
     Escape: () => clear(), "?": () => $("help").showModal(),
   };
   const sameObject = (row) => objectOf(here) >= 0 && objectOf(row) === objectOf(here);
@@ -492,8 +561,10 @@
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || $("help").open) return;
     const field = event.target.closest("input:not([type=checkbox]), select, textarea");
-    if (field) {
-      if (event.key === "Escape" || (event.key === "Enter" && field.id === "filter")) { if (event.key === "Escape" && field.id === "filter") clear(); lanes.focus(); event.preventDefault(); }
+    // The slider moves by the keys that move any slider; all others are as on the rest of the page.
+    const slides = field?.id === "slider" && !/^(Arrow|Page|Home|End|Enter|Escape)/.test(event.key);
+    if (field && !slides) {
+      if (event.key === "Escape" || (event.key === "Enter" && (field.id === "filter" || field.id === "slider"))) { if (event.key === "Escape" && field.id === "filter") clear(); lanes.focus(); event.preventDefault(); }
       return;
     }
     const act = keys[event.key];
@@ -517,6 +588,7 @@
     if (rows.length) drawArrows(place.get(Number(rows[0].dataset.row)), place.get(Number(rows[rows.length - 1].dataset.row)) + 1);
   }
   for (const id of ["filter", "task", "object", "brief", "full"]) $(id).addEventListener("input", filter);
+  $("slider").addEventListener("input", () => choose(shown[Number($("slider").value)]));
   $("order").addEventListener("click", () => {
     order = order ? null : cone(here);
     $("order").setAttribute("aria-pressed", order !== null);
@@ -550,9 +622,16 @@
   for (const task of taskLanes.list) $("task").append(new Option(data.tasks[task], task));
   data.objects.forEach((object, index) => $("object").append(new Option(object.label, index)));
   if (data.messages) $("messages").setAttribute("aria-pressed", "false");
+  // Only what there is to see is explained.
+  const drawn = new Set(data.after.flatMap((before, row) => (before || []).map((_, nth) => (data.kinds[row] || [])[nth] || 0)));
+  for (const item of $("kinds").children) item.hidden = item.dataset.kind === "out" ? drawn.size === 0 : !drawn.has(Number(item.dataset.kind));
+  $("kinds").hidden = drawn.size === 0;
   layOut();
   filter();
   if (data.messages && location.hash === "#view=messages") $("messages").click();
-  if (!fromHash()) choose(data.ends.length ? nSteps : nSteps - 1, true);
+  if (!fromHash()) {
+    if (minor.has(data.fails)) { $("full").checked = true; filter(); }
+    choose(data.fails, true);
+  }
   lanes.focus({ preventScroll: true });
 })();

@@ -1,5 +1,6 @@
 //! The page of one execution.
 
+use raddle_report::Links;
 use raddle_report::html::{Sources, trace_page};
 use raddle_trace::{Call, Event, Outcome, Report, Trace};
 use serde_json::{Value, json};
@@ -7,16 +8,21 @@ use serde_json::{Value, json};
 use crate::Test;
 use crate::chromium::{Browser, Scheme, WIDE};
 use crate::samples::{
-    FILE, data_race, event, failed, livelock, lock_order, lost_update, many_tasks, object, panic,
-    site, threads, two_tills,
+    FILE, data_race, event, failed, livelock, lock_order, lost_update, many_tasks, notified,
+    object, panic, site, threads, three_panics, two_tills,
 };
 
 pub(crate) const TESTS: &[Test] = &[
-    ("a_page_shows_every_step_and_chooses_the_end", shows),
+    ("a_page_shows_every_step_and_chooses_the_one_that_failed", shows),
+    ("a_page_begins_at_the_step_that_failed", failing),
+    ("objects_have_the_values_of_the_chosen_step", values),
+    ("a_slider_goes_over_the_steps", slides),
+    ("places_open_an_editor_if_the_page_has_links", editor),
     ("keys_walk_through_the_steps", walks),
     ("steps_are_filtered_by_text_task_and_object", filters),
     ("steps_that_cannot_matter_are_behind_a_toggle", toggles),
     ("arrows_show_what_had_to_come_before", arrows),
+    ("arrows_of_locks_and_of_notifications_are_told_apart", kinds),
     ("steps_in_no_order_are_faded", fades),
     ("messages_have_a_lane_for_each_actor", messages),
     ("a_deadlock_has_its_graph", deadlock),
@@ -25,7 +31,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("100_000_steps_are_a_few_rows", long),
     ("many_tasks_become_marks", marks),
     ("what_is_read_aloud_is_there", aloud),
-    ("text_is_legible_in_light_and_dark", legible),
+    ("a_page_fits_every_window_in_light_and_dark", fits),
     ("a_page_loads_nothing", alone),
     ("a_narrow_window_shows_steps_and_details", narrow),
 ];
@@ -65,13 +71,139 @@ fn shows(browser: &Browser) {
     let said = browser.run(&page(&update()), script);
     assert_eq!(said["heads"], json!(["step", "main", "thread 1", "thread 2", "at"]));
     assert_eq!(said["rows"], json!([0, 1, 2, 3, 4, 5]), "five steps and how it ended");
-    assert_eq!(said["here"], "5");
+    assert_eq!(said["here"], "4");
     assert_eq!(said["shown"], "5 steps");
     assert_eq!(said["title"], "transfers: failed");
     assert_eq!(said["verdict"], "failed");
     assert_eq!(said["source"], 11);
     assert_eq!(said["line"], "19let line_19 = 19;");
     assert_eq!(said["ops"][3], "store counter (1)");
+}
+
+fn failing(browser: &Browser) {
+    let race = data_race(raddle_trace::Missing::Everything);
+    let mut without = lock_order();
+    let failure = without.failure.as_mut().expect("failed");
+    failure.outcome = Outcome::Panicked { panics: vec![panic(0, "no step", 19)], then: None };
+    let script = "const first = [here(), $('title').textContent]; key('Home'); key('x');
+        return [...first, here() === first[0]];";
+    for (report, row, title) in [
+        // The load after which main panics; the row of the panic follows it.
+        (update(), "4", "Step 4"),
+        // Of three panics the first is the failure; it came after the second step of its thread.
+        (three_panics(), "1", "Step 1"),
+        // The lock that closes the cycle.
+        (lock_order(), "1", "Step 1"),
+        // The second access, which is no step: after three steps and the first access.
+        (race, "4", "How it ended"),
+        // Main has taken no step at all: after the two of the threads.
+        (without, "2", "How it ended"),
+    ] {
+        assert_eq!(browser.run(&page(&report), script), json!([row, title, true]));
+    }
+}
+
+fn values(browser: &Browser) {
+    let script = r##"
+        const table = () => [...document.querySelectorAll("#values tr")].map((line) => [...line.children].map((cell) => cell.textContent).join(" | ") + (line.className ? " !" : ""));
+        const seen = [];
+        key("Home");
+        for (let step = 0; step < 9; step++) { seen.push(table()); key("j"); }
+        seen.push(table());
+        key("Home");
+        document.querySelector("#values button").click();
+        const followed = here();
+        return { seen, followed };
+    "##;
+    let said = browser.run(&page(&notified()), script);
+    let expected = json!([
+        ["lock | held by thread 1 | 0 !"],
+        ["lock | free | 1 !", "filled | thread 1 waits | 1 !"],
+        ["lock | held by thread 2 | 2 !", "filled | thread 1 waits | 1"],
+        ["lock | held by thread 2 | 2", "filled | thread 1 waits | 1", "items | 1 | 3 !"],
+        ["lock | held by thread 2 | 2", "filled | thread 1 waits | 1", "items | 1 | 3"],
+        ["lock | free | 5 !", "filled | thread 1 waits | 1", "items | 1 | 3"],
+        ["lock | free | 5", "filled | thread 1 waits | 1", "items | 0 | 6 !"],
+        ["lock | held by thread 1 | 7 !", "filled | nobody waits | 7 !", "items | 0 | 6"],
+        ["lock | held by thread 1 | 7", "filled | nobody waits | 7", "items | 0 | 8 !"],
+        // How it ended.
+        ["lock | held by thread 1 | 7", "filled | nobody waits | 7", "items | 0 | 8"],
+    ]);
+    assert_eq!(said["seen"], expected);
+    assert_eq!(said["followed"], "0");
+}
+
+fn slides(browser: &Browser) {
+    let script = r#"
+        const slider = $("slider"), seen = {};
+        const slide = (to) => { slider.value = to; slider.dispatchEvent(new Event("input", { bubbles: true })); };
+        seen.range = [slider.min, slider.max, slider.value, $("where").textContent];
+        slide(0); seen.first = [here(), $("where").textContent, slider.getAttribute("aria-valuetext")];
+        slide(9); seen.last = [here(), $("where").textContent];
+        key("Home"); key("j"); seen.followed = slider.value;
+        key("v"); seen.focus = document.activeElement.id;
+        // The keys of a slider are left to the browser, which turns them into changes; others act as elsewhere.
+        const press = (name) => { const event = new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true }); slider.dispatchEvent(event); return event.defaultPrevented; };
+        seen.taken = ["ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End"].filter(press);
+        seen.still = here();
+        press("n"); seen.preempted = [here(), slider.value, document.activeElement.id];
+        slider.stepUp(); slider.dispatchEvent(new Event("input", { bubbles: true })); seen.up = here();
+        press("Enter"); seen.left = document.activeElement.id;
+        type("filter", "notify"); seen.filtered = [slider.max, here(), slider.disabled];
+        return seen;
+    "#;
+    let said = browser.run(&page(&notified()), script);
+    assert_eq!(said["range"], json!(["0", "9", "8", "8 of 8"]), "nine steps and how it ended");
+    assert_eq!(
+        said["first"],
+        json!(["0", "0 of 8", "step 0, thread 1, lock lock, at tests/account.rs:9"])
+    );
+    assert_eq!(said["last"], json!(["9", "end of 8"]));
+    assert_eq!((&said["followed"], &said["focus"]), (&json!("1"), &json!("slider")));
+    assert_eq!((&said["taken"], &said["still"]), (&json!([]), &json!("1")));
+    assert_eq!(said["preempted"], json!(["6", "6", "slider"]));
+    assert_eq!((&said["up"], &said["left"]), (&json!("7"), &json!("lanes")));
+    assert_eq!(said["filtered"], json!(["0", "4", true]), "one step passes");
+}
+
+fn editor(browser: &Browser) {
+    let script = r#"
+        const hrefs = () => [...document.querySelectorAll(".side a")].map((link) => link.getAttribute("href"));
+        return { places: hrefs(), text: $("facts").querySelector("a")?.textContent ?? null };
+    "#;
+    let said = browser.run(&page(&update()), script);
+    assert_eq!(said, json!({"places": [], "text": null}), "no links were asked for");
+    let mut sources = sources();
+    sources.link(Links { root: "/work dir".into(), format: Links::EDITOR.to_owned() });
+    let said = browser.run(&trace_page(&update(), &sources), script);
+    let link = |line| format!("vscode://file/work%20dir/tests/account.rs:{line}:9");
+    // Where the counter is from, where the step is, and its line in the source.
+    assert_eq!(said["places"], json!([link(8), link(19), link(19)]));
+    assert_eq!(said["text"], "tests/account.rs:8");
+}
+
+fn kinds(browser: &Browser) {
+    let script = r##"
+        const drawn = () => [...document.querySelectorAll(".arrows g")].map((arrow) => arrow.getAttribute("class"));
+        const ink = () => [...document.querySelectorAll(".arrows g")].map((arrow) => getComputedStyle(arrow.firstChild).stroke);
+        const legend = () => [...document.querySelectorAll("#kinds li:not([hidden])")].map((item) => item.dataset.kind);
+        const seen = { legend: legend() };
+        $("full").click();
+        location.hash = "#step=7"; await paint(); await paint();
+        seen.wake = drawn(); seen.inks = new Set(ink()).size; seen.list = $("after").textContent;
+        location.hash = "#step=8"; await paint(); await paint();
+        seen.load = drawn();
+        return seen;
+    "##;
+    let said = browser.run(&page(&notified()), script);
+    assert_eq!(said["legend"], json!(["1", "2", "0", "out"]));
+    assert_eq!(said["wake"], json!(["in k1", "in k2"]), "the unlock, and over it the notification");
+    assert_eq!(said["inks"], 2);
+    let list = "4 thread 2: notify_one fillednotify → wake5 thread 2: unlock lockrelease → acquire";
+    assert_eq!(said["list"], list);
+    assert_eq!(said["load"], json!(["in k0"]));
+    let said = browser.run(&page(&update()), "return [...document.querySelectorAll('#kinds li:not([hidden])')].map((item) => item.dataset.kind);");
+    assert_eq!(said, json!(["0", "out"]), "what there is not is not explained");
 }
 
 fn walks(browser: &Browser) {
@@ -245,7 +377,7 @@ fn fades(browser: &Browser) {
     let script = r#"
         const faded = () => [...document.querySelectorAll(".row.apart")].map((row) => Number(row.dataset.row));
         const seen = [];
-        key("h");
+        key("End"); key("h");
         for (const _ of [0, 1, 2, 3, 4]) { key("k"); seen.unshift(faded()); }
         key("h");
         seen.push(faded());
@@ -395,7 +527,7 @@ fn long(browser: &Browser) {
         return seen;
     "#;
     let said = browser.run(&page, script);
-    assert_eq!(said["heres"], json!(["100000", "0", "999", "100000", "0", "99998"]));
+    assert_eq!(said["heres"], json!(["99999", "0", "999", "100000", "0", "99998"]));
     let most = said["elements"].as_array().into_iter().flatten().filter_map(Value::as_u64).max();
     assert!(most.is_some_and(|most| most < 900), "{said}");
     assert_eq!(said["middle"], true);
@@ -456,14 +588,66 @@ pub(crate) const CONTRAST: &str = r#"
     return { weak, ground: light(colour("ground")) };
 "#;
 
-fn legible(browser: &Browser) {
-    let page = page(&update());
-    let said = browser.run_in(&page, CONTRAST, Scheme::Light, WIDE);
-    assert_eq!(said["weak"], json!([]));
-    assert!(said["ground"].as_f64().is_some_and(|ground| ground > 0.8));
-    let said = browser.run_in(&page, CONTRAST, Scheme::Dark, WIDE);
-    assert_eq!(said["weak"], json!([]));
-    assert!(said["ground"].as_f64().is_some_and(|ground| ground < 0.05));
+/// What of a page is out of reach: wider than the window, cut off without an ellipsis or a way to scroll, or
+/// one control over another.
+pub(crate) const OVERFLOWS: &str = r#"
+    const bad = [];
+    {
+    if (document.documentElement.scrollWidth > innerWidth) bad.push(`the page: ${document.documentElement.scrollWidth}`);
+    const scrolls = (one) => { for (let at = one; at; at = at.parentElement) { const { overflowX } = getComputedStyle(at); if (overflowX === "auto" || overflowX === "scroll") return true; } return false; };
+    const seen = (one) => { const box = one.getBoundingClientRect(); return box.width > 0 && box.height > 0 && !one.closest(".hidden, [hidden], noscript, dialog"); };
+    const name = (one) => `${one.tagName}.${one.className.baseVal ?? one.className}#${one.id} ${one.textContent.slice(0, 30)}`;
+    for (const one of document.querySelectorAll("body *")) {
+      if (!seen(one) || scrolls(one)) continue;
+      const box = one.getBoundingClientRect();
+      if (box.right > innerWidth + 1 || box.left < -1) bad.push(name(one));
+    }
+    const controls = [...document.querySelectorAll("button, input, select, summary, .badge, h1, th")].filter((one) => seen(one) && !scrolls(one.parentElement));
+    const boxes = controls.map((one) => one.getBoundingClientRect());
+    boxes.forEach((a, i) => boxes.forEach((b, j) => {
+      if (i < j && !controls[i].contains(controls[j]) && a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1)
+        bad.push(`${name(controls[i])} over ${name(controls[j])}`);
+    }));
+    }
+"#;
+
+/// Narrow, half a screen, wide: in the colours of day and night.
+pub(crate) const WINDOWS: [(Scheme, (u32, u32)); 6] = [
+    (Scheme::Light, (600, 800)),
+    (Scheme::Light, (800, 800)),
+    (Scheme::Light, WIDE),
+    (Scheme::Dark, (600, 800)),
+    (Scheme::Dark, (800, 800)),
+    (Scheme::Dark, WIDE),
+];
+
+fn fits(browser: &Browser) {
+    let script = format!(
+        r#"{OVERFLOWS}
+        const lanes = $("lanes").getBoundingClientRect(), side = document.querySelector(".side").getBoundingClientRect();
+        const row = document.querySelector(".row.here").getBoundingClientRect();
+        const places = {{ lanes: lanes.height > 150, side: side.height > 150, here: row.top >= lanes.top && row.bottom <= lanes.bottom,
+          apart: side.left >= lanes.right - 1 || side.top >= lanes.bottom - 1, slider: $("slider").getBoundingClientRect().width > 150 }};
+        const {{ weak, ground }} = await (async () => {{ {CONTRAST} }})();
+        return {{ bad, places, weak, ground }};"#
+    );
+    let all = [notified(), lock_order(), many_tasks()];
+    for (scheme, window) in WINDOWS {
+        for report in &all {
+            let said = browser.run_in(&page(report), &script, scheme, window);
+            assert_eq!(said["bad"], json!([]), "{window:?}");
+            let places =
+                json!({"lanes": true, "side": true, "here": true, "apart": true, "slider": true});
+            assert_eq!(said["places"], places, "{window:?}");
+            assert_eq!(said["weak"], json!([]), "{window:?}");
+            let ground = said["ground"].as_f64().unwrap_or(0.5);
+            let as_asked = match scheme {
+                Scheme::Light => ground > 0.8,
+                Scheme::Dark => ground < 0.05,
+            };
+            assert!(as_asked, "{window:?}: {ground}");
+        }
+    }
 }
 
 fn alone(browser: &Browser) {

@@ -12,7 +12,9 @@
 //! in full, siblings do not sleep. A release and a later acquire of its lock are ordered but do not race: the
 //! acquire races with the acquire before. Ops that could not run when an execution ended blocked race as if they
 //! had run last. A timeout and the op that it would end are two steps of which one makes the other impossible: the one that
-//! did not run races with what made it so (`races::Instead`).
+//! did not run races with what made it so (`races::Instead`). Where timeouts fire only when nothing else can move, such a step depends
+//! on all before it and comes before none of them; so it is in no race, the op that it ends races as at the end of an execution,
+//! and of timers that are due at the same time each is tried first.
 //!
 //! The optimal reduction looks at the races of every execution again, also those of its repeated part: what a
 //! sleeping task covers is known only of whole executions.
@@ -34,7 +36,7 @@
 //!
 //! Misses: what follows an execution that a limit cut off, and what reverses its races; where a task that yields
 //! twice is held back until others have moved, the executions that are left are not closed under equivalence. Then
-//! nothing is said to be covered. Timeouts that fire only when nothing else can move are refused.
+//! nothing is said to be covered.
 //! Overreports: nothing.
 
 mod guide;
@@ -411,7 +413,8 @@ impl Reduced {
         // Taken before the node is made: it is about this point alone, and the next one is not to inherit it.
         let lost = std::mem::take(&mut self.guide.lost);
         let mut node = self.node(point, What::Step { task, options }, wakeup);
-        if lost {
+        // Timers that fire because nothing else can move race with nothing, and which of them is first matters.
+        if lost || point.running.is_none() && point.pending.idle() {
             node.open_all();
         }
         Ok(node)

@@ -107,7 +107,7 @@ impl Run {
             _ => false,
         };
         if changes(first) && !same_anywhere {
-            let own = self.points[at].options.iter().find(|(task, _)| *task == step.task);
+            let own = self.points.options(at).iter().find(|(task, _)| *task == step.task);
             let (_, access) =
                 own.filter(|_| !before.iter().any(|event| changes(*event) || moves(event)))?;
             step.touched[0].1 = *access;
@@ -312,7 +312,7 @@ impl Run {
             counts
         };
         let waits = later.waits;
-        let seen = Seen::new(history, &self.waits, &self.values);
+        let seen = Seen::new(history, &self.waits, &self.values.of_events);
         if let Some(placed) = placed {
             let last = Last { step: *placed, waits, needs: here.clone(), exact: true };
             if Core::new(&seen, fixed(&here), last).costs_at_most(k) {
@@ -347,7 +347,8 @@ impl Opener<'_> {
             self.reverse_all(&races, &later(index, step, waits, true));
         }
         self.open_attempts(fresh);
-        for (index, timer) in std::mem::take(&mut self.run.timers) {
+        for at in 0..self.run.timers.len() {
+            let (index, timer) = self.run.timers[at];
             if index < fresh {
                 continue;
             }
@@ -431,8 +432,8 @@ impl Opener<'_> {
             if later.beside.is_none() {
                 self.reverse_after(first, at, later, &before);
             }
-            opened.push(before.clone());
-            self.reverse_beside(first, at, later, (&met, before));
+            self.reverse_beside(first, at, later, (&met, &before));
+            opened.push(before);
         }
     }
 
@@ -492,11 +493,14 @@ impl Opener<'_> {
         first: usize,
         at: usize,
         later: &Later,
-        (met, before): (&[usize], Vec<usize>),
+        (met, before): (&[usize], &[usize]),
     ) {
-        let beside = self.run.beside(first, at, later, &before);
+        let beside = self.run.beside(first, at, later, before);
+        if beside.is_empty() {
+            return;
+        }
         self.found.gave_up |= beside.len() > MOST_BESIDE;
-        let mut opened = vec![before];
+        let mut opened = vec![before.to_vec()];
         for chosen in 1..1_u64 << beside.len().min(MOST_BESIDE) {
             let is_chosen = |(at, _): &(usize, &usize)| chosen >> at & 1 == 1;
             let more = beside.iter().enumerate().filter(is_chosen).map(|(_, event)| *event);
@@ -529,7 +533,7 @@ impl Opener<'_> {
         let step = |event: &usize| &run.history.event(*event).footprint;
         let begins = before.first().map(step).or(later.step.as_ref());
         if !begins.is_some_and(|begins| {
-            run.points[at].options.iter().any(|(task, _)| *task == begins.task)
+            run.points.options(at).iter().any(|(task, _)| *task == begins.task)
         }) {
             return;
         }

@@ -12,11 +12,56 @@ use super::units::{Guided, Head, Marks, Unit};
 
 /// A decision of the execution.
 #[derive(Debug)]
-pub(super) struct Decided {
+struct Decided {
     /// Events before it.
-    pub(super) event: usize,
-    /// Which tasks could move, and what they would have done; empty for a value.
-    pub(super) options: Vec<(TaskId, Access)>,
+    event: usize,
+    /// Its first option in [`Points::options`]: they end where those of the next decision begin.
+    options: usize,
+}
+
+/// The decisions of the execution.
+#[derive(Debug, Default)]
+pub(super) struct Points {
+    decided: Vec<Decided>,
+    /// Of all of them: which tasks could move, and what they would have done. A value has none.
+    options: Vec<(TaskId, Access)>,
+}
+
+impl Points {
+    /// Events before the decision at this place, if there is one.
+    fn event(&self, at: usize) -> Option<usize> {
+        self.decided.get(at).map(|decided| decided.event)
+    }
+
+    fn truncate(&mut self, at: usize) {
+        if let Some(first) = self.decided.get(at) {
+            self.options.truncate(first.options);
+            self.decided.truncate(at);
+        }
+    }
+
+    /// Which tasks could move at a decision, and what they would have done; none for a value.
+    pub(super) fn options(&self, at: usize) -> &[(TaskId, Access)] {
+        let end = self.decided.get(at + 1).map_or(self.options.len(), |next| next.options);
+        &self.options[self.decided[at].options..end]
+    }
+}
+
+/// The values that were decided in the execution.
+#[derive(Debug, Default)]
+pub(super) struct Values {
+    /// With the event to which each belongs.
+    pub(super) of_events: Vec<(usize, u32)>,
+    /// Events before each was decided.
+    after: Vec<usize>,
+}
+
+impl Values {
+    /// Leaves those that were decided before so many events.
+    fn truncate(&mut self, events: usize) {
+        self.after.truncate(self.after.partition_point(|&after| after < events));
+        self.of_events.truncate(self.after.len());
+    }
 }
 
 /// The execution that runs, or the last one.
@@ -26,6 +71,7 @@ pub(super) struct Decided {
     reason = "facts about an execution, independent of each other"
 )]
 pub(super) struct Run {
+    /// Without its marks, which grow with the execution.
     pub(super) unit: Unit,
     pub(super) marks: Marks,
     pub(super) history: History,
@@ -33,13 +79,12 @@ pub(super) struct Run {
     /// Which ops on what each event touched wait.
     pub(super) waits: Vec<[Waits; 2]>,
     pub(super) decisions: Vec<u32>,
-    pub(super) points: Vec<Decided>,
-    /// Events known from the execution before, and heard of in this one.
+    pub(super) points: Points,
+    /// Events known from the execution before, of which the engine does not notify again; and all until now.
     kept: usize,
     heard: usize,
     last: Option<usize>,
-    /// Values with the event to which they belong.
-    pub(super) values: Vec<(usize, u32)>,
+    pub(super) values: Values,
     /// Steps of the schedule that have been chosen, and values of the last of them.
     next: usize,
     next_value: usize,
@@ -66,11 +111,11 @@ impl Default for Run {
             lineage: Lineage::default(),
             waits: Vec::new(),
             decisions: Vec::new(),
-            points: Vec::new(),
+            points: Points::default(),
             kept: 0,
             heard: 0,
             last: None,
-            values: Vec::new(),
+            values: Values::default(),
             next: 0,
             next_value: 0,
             chosen: false,
@@ -87,23 +132,28 @@ impl Default for Run {
 impl Run {
     /// Begins with a unit. What it has in common with the execution before is planned; the rest of its decisions
     /// is answered point by point, so that the options there are known.
-    pub(super) fn begin(&mut self, unit: Unit, plan: &mut Plan) {
+    pub(super) fn begin(&mut self, mut unit: Unit, plan: &mut Plan) {
         let pairs = unit.decisions.iter().zip(&self.decisions);
-        let same = pairs.take_while(|(one, other)| one == other).count().min(self.points.len());
-        self.kept = self.points.get(same).map_or(0, |point| point.event).min(self.history.len());
+        let same =
+            pairs.take_while(|(one, other)| one == other).count().min(self.points.decided.len());
+        self.kept = self.points.event(same).map_or(0, |events| events.min(self.history.len()));
         plan.prefix.clear();
         plan.prefix.extend_from_slice(&unit.decisions[..same]);
+        plan.steps_to_skip = self.kept as u64;
         self.decisions.truncate(same);
         self.points.truncate(same);
         self.history.begin(self.kept);
         self.waits.truncate(self.kept);
-        self.marks.clone_from(&unit.marks);
+        self.marks = std::mem::take(&mut unit.marks);
         self.unit = unit;
-        (self.heard, self.last, self.next, self.next_value) = (0, None, 0, 0);
+        // The engine begins to notify after the events that are kept, with the values and tasks between them and the next.
+        self.heard = self.kept;
+        self.last = (0..self.kept).rev().find(|&event| !self.history.event(event).immediate);
+        (self.next, self.next_value) = (0, 0);
         (self.chosen, self.cut, self.lost, self.strayed) = (false, false, false, false);
         self.by_default = false;
-        self.values.clear();
-        self.timers.clear();
+        self.values.truncate(self.kept);
+        self.timers.truncate(self.timers.partition_point(|&(event, _)| event < self.kept));
         self.stuck.clear();
     }
 
@@ -237,7 +287,12 @@ impl Run {
 
     /// The values that were decided in an event, and after it.
     pub(super) fn values_of(&self, event: usize) -> Box<[u32]> {
-        self.values.iter().filter(|(at, _)| *at == event).map(|(_, value)| *value).collect()
+        self.values
+            .of_events
+            .iter()
+            .filter(|(at, _)| *at == event)
+            .map(|(_, value)| *value)
+            .collect()
     }
 
     /// Decides a value: the schedule's, or the first; then the others become units.
@@ -303,7 +358,7 @@ impl Run {
             self.strayed = true;
             return self.give_up();
         }
-        let mut options = Vec::new();
+        let first_option = self.points.options.len();
         let option = match point.options {
             Options::Value { task, of, during } => {
                 match planned.or_else(|| self.decide_value(task, of, during, open)) {
@@ -313,15 +368,17 @@ impl Run {
             }
             Options::Schedule(choices) => {
                 let access = |task| point.pending.op(task).map_or(Access::Write, |op| op.access);
-                options.extend(choices.iter().map(|choice| (choice.task, access(choice.task))));
+                let would = choices.iter().map(|choice| (choice.task, access(choice.task)));
+                self.points.options.extend(would);
                 self.chosen |= planned.is_some();
-                match planned.or_else(|| self.decide_task(choices, point)) {
-                    Some(option) => option,
-                    None => return Answer::Cut(Cut::Redundant),
-                }
+                let Some(option) = planned.or_else(|| self.decide_task(choices, point)) else {
+                    self.points.options.truncate(first_option);
+                    return Answer::Cut(Cut::Redundant);
+                };
+                option
             }
         };
-        self.points.push(Decided { event: self.heard, options });
+        self.points.decided.push(Decided { event: self.heard, options: first_option });
         self.decisions.push(option);
         Answer::Take(option)
     }
@@ -336,11 +393,18 @@ impl Run {
             }
             Event::Value { taken, during, .. } => {
                 let at = if during { Some(self.heard) } else { self.last };
-                self.values.extend(at.map(|at| (at, taken.option)));
+                self.note_value(at, taken.option);
             }
-            Event::Unasked { .. } => self.values.push((self.heard, 0)),
+            Event::Unasked { .. } => self.note_value(Some(self.heard), 0),
         }
         None
+    }
+
+    fn note_value(&mut self, event: Option<usize>, value: u32) {
+        if let Some(event) = event {
+            self.values.of_events.push((event, value));
+            self.values.after.push(self.heard);
+        }
     }
 
     fn stepped(&mut self, step: &Step<'_>) -> Option<Cut> {
@@ -353,16 +417,14 @@ impl Run {
             return Some(Cut::Redundant);
         }
         self.heard += 1;
-        if index >= self.kept {
-            self.history.step(step);
-            let waits = |at: usize| {
-                let object = step.footprint.get(at).map(|(object, _)| *object);
-                let object = object.filter(|object| *object != ObjectId::NONE);
-                let label = object.and_then(|object| step.pending.label(object));
-                label.map_or(Waits::Unknown, |label| label.waits)
-            };
-            self.waits.push([waits(0), waits(1)]);
-        }
+        self.history.step(step);
+        let waits = |at: usize| {
+            let object = step.footprint.get(at).map(|(object, _)| *object);
+            let object = object.filter(|object| *object != ObjectId::NONE);
+            let label = object.and_then(|object| step.pending.label(object));
+            label.map_or(Waits::Unknown, |label| label.waits)
+        };
+        self.waits.push([waits(0), waits(1)]);
         self.timers.extend(step.timer.map(|timer| (index, timer)));
         if step.immediate {
             return None;
@@ -378,6 +440,7 @@ impl Run {
         {
             self.history.begin(index);
             self.waits.truncate(index);
+            self.timers.truncate(self.timers.partition_point(|&(event, _)| event < index));
             self.cut_at(step.pending);
             self.stuck.retain(|stuck| stuck.task != step.task);
             self.lost |= by_default;
@@ -388,10 +451,11 @@ impl Run {
 
     /// The decision for the event at `first`; none if there was no choice.
     pub(super) fn point_of(&self, first: usize) -> Option<usize> {
-        let at = self.points.partition_point(|point| point.event < first);
-        (at..self.points.len())
-            .take_while(|&at| self.points[at].event == first)
-            .find(|&at| !self.points[at].options.is_empty())
+        let decided = &self.points.decided;
+        let at = decided.partition_point(|point| point.event < first);
+        (at..decided.len())
+            .take_while(|&at| decided[at].event == first)
+            .find(|&at| !self.points.options(at).is_empty())
     }
 
     /// A step of a schedule that repeats an event.

@@ -17,10 +17,12 @@ pub(super) struct Marks {
 impl Marks {
     /// Of the first so many events.
     pub(super) fn of_first(&self, events: usize) -> Self {
-        let heads = self.heads.iter().filter(|head| (head.at as usize) < events).copied();
+        // Nearly all of them are.
+        let mut heads = Vec::with_capacity(self.heads.len() + 1);
+        heads.extend(self.heads.iter().filter(|head| (head.at as usize) < events));
         let valued = self.valued.iter().filter(|&&at| (at as usize) < events).copied();
         let scheduled = self.scheduled[..events.min(self.scheduled.len())].to_vec();
-        Self { scheduled, heads: heads.collect(), valued: valued.collect() }
+        Self { scheduled, heads, valued: valued.collect() }
     }
 
     /// Whether an event was part of a schedule.

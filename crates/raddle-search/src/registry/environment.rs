@@ -4,7 +4,7 @@ use raddle_engine::explorer::Explorer;
 use raddle_engine::store::Store;
 use raddle_trace::{PairSet, Settings, Timeouts};
 
-use super::{Parts, Role};
+use super::{Part, Parts, Role};
 use crate::bita::Start;
 use crate::grammar::Arg;
 
@@ -17,8 +17,9 @@ use crate::grammar::Arg;
 /// let settings = Settings { timeouts: Timeouts::Idle, ..Settings::default() };
 /// let environment = || Environment { seed: 7, settings, ..Environment::default() };
 /// assert!(build("dfs", environment()).is_ok());
-/// assert!(build("dpor", environment()).unwrap_err().refused_settings().is_some());
-/// assert!(build("dpor", 7).is_ok());
+/// let refused = build("dpor(source) best-first(pb)", environment()).unwrap_err();
+/// assert!(refused.refused_settings().is_some());
+/// assert!(build("dpor", environment()).is_ok());
 /// ```
 #[derive(Debug, Default)]
 pub struct Environment {
@@ -55,8 +56,10 @@ pub struct Memory {
 /// Why a composition cannot be used with these settings, if it cannot.
 pub(super) fn refused(parts: &Parts<'_>, settings: &Settings) -> Option<&'static str> {
     let expansion = parts.get(Role::Expansion)?;
+    let any_order = parts.get(Role::Frontier).is_some_and(|part| part.entry.name != "depth-first");
     let reduces = match expansion.entry.name {
-        "dpor" => true,
+        // On the path, what waits when a timer fires races as at the end of an execution.
+        "dpor" => any_order || is_eta(expansion) || parts.get(Role::Bound).is_some(),
         // They filter a reduction unless they say otherwise.
         "hapset" | "pset" => match expansion.term.args.first() {
             Some(Arg::Term(over)) => over.name == "dpor",
@@ -67,12 +70,15 @@ pub(super) fn refused(parts: &Parts<'_>, settings: &Settings) -> Option<&'static
     if !reduces || settings.timeouts != Timeouts::Idle {
         return None;
     }
-    let any_order = parts.get(Role::Frontier).is_some_and(|part| part.entry.name != "depth-first");
     Some(if any_order {
         "timeouts that fire only when nothing else can move depend on all that moves; use \
-         `all`, or let timeouts fire at any time"
+         `all` or `dpor`, or let timeouts fire at any time"
     } else {
         "timeouts that fire only when nothing else can move depend on all that moves; use \
-         `dfs`, or let timeouts fire at any time"
+         `dfs` or `dpor`, or let timeouts fire at any time"
     })
+}
+
+fn is_eta(part: &Part<'_>) -> bool {
+    matches!(part.term.args.first(), Some(Arg::Term(term)) if term.name == "eta")
 }

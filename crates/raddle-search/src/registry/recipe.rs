@@ -23,7 +23,7 @@ use crate::probe::Probes;
 use crate::strata_sample::StrataSample;
 use crate::then_sample::ThenSample;
 use crate::tree::priority::Delays;
-use crate::tree::{Frontier, Full, Keys, TreeExpansion, TreeSearch};
+use crate::tree::{CompactTree, Frontier, Full, Keys, TreeExpansion, TreeSearch};
 
 /// Bytes after three quarters of which `then-sample` samples, if it is not told.
 const MEMORY: u64 = 256 << 20;
@@ -43,6 +43,8 @@ pub(super) struct Recipe {
     pub(super) opens: Opens,
     /// None: depth first.
     pub(super) frontier: Option<Frontier>,
+    /// By preemptions, and only departures are kept.
+    pub(super) compact: bool,
     pub(super) bound: Bound,
     pub(super) order: StockOrder,
     pub(super) cache: Option<u32>,
@@ -62,6 +64,7 @@ impl Recipe {
         Self {
             opens: Opens::All,
             frontier: None,
+            compact: false,
             bound: Bound::None,
             order: StockOrder::default(),
             cache: None,
@@ -130,6 +133,10 @@ impl Recipe {
         }
         if let Some(states) = self.states.take() {
             return self.make_states(&states);
+        }
+        if self.compact {
+            let name = format!("all compact{}", self.bound.suffix());
+            return Ok(built(CompactTree::new(self.bound), name));
         }
         let by_delays = self.frontier.as_ref().is_some_and(Frontier::counts_delays);
         let wants_explorer = by_delays || matches!(self.bound, Bound::Delays(_));

@@ -21,6 +21,7 @@ const RULES: &[Rule] = &[
     depth_is_that_of_a_path,
     states_have_their_parts,
     strata_have_their_parts,
+    a_compact_tree_counts_preemptions,
     a_filter_names_what_it_filters,
     a_reduction_has_few_bounds,
     a_bounded_reduction_has_no_probes,
@@ -84,6 +85,22 @@ fn a_short_name_has_its_parts(parts: &Parts<'_>) -> Option<String> {
     Some(format!("`{search}` has its own {role}, so `{term}` has no place; leave one out"))
 }
 
+/// Nothing is kept of it but where executions depart from the order without preemptions.
+fn a_compact_tree_counts_preemptions(parts: &Parts<'_>) -> Option<String> {
+    parts.get(Role::Frontier).filter(|part| part.entry.name == "compact")?;
+    let fits = |part: &&Part<'_>| match part.entry.role {
+        Role::Expansion => part.entry.name == "all",
+        Role::Order => part.entry.name == "non-preemptive",
+        Role::Bound => part.entry.name == "preemptions",
+        role => role == Role::Frontier,
+    };
+    let term = parts.0.iter().find(|part| !fits(part))?.term;
+    Some(format!(
+        "`compact` keeps only where executions depart from the order without preemptions, so `{term}` has no place; leave \
+         it out, or write `best-first(pb)` for `compact`"
+    ))
+}
+
 /// A price is one of leaving the default option, and that must be free.
 fn preemptions_are_counted_along_an_order_without_them(parts: &Parts<'_>) -> Option<String> {
     let order = parts.name(Role::Order)?;
@@ -145,11 +162,17 @@ fn an_explorer_counts_delays_alone(parts: &Parts<'_>) -> Option<String> {
         return None;
     }
     if parts.reduces() {
-        return Some(
-            "a reduction has its own order, which is no explorer, so there are no delays; write `departures` \
-             instead of `delays`"
-                .to_owned(),
-        );
+        let instead = match parts.get(Role::Bound).filter(|bound| bound.entry.name == "delays") {
+            Some(Part { term, .. }) => {
+                let within = term.to_string().replace("delays", "preemptions");
+                format!("`dfs {term}`, or `dpor {within}` for a reduction within a bound")
+            }
+            None if by_delays => "`departures` instead of `delays`".to_owned(),
+            None => "`dfs` instead of the reduction".to_owned(),
+        };
+        return Some(format!(
+            "a reduction has its own order, which is no explorer, and delays are counted along one; write {instead}"
+        ));
     }
     if let Some(probes) = parts.get(Role::Probes) {
         let term = probes.term;

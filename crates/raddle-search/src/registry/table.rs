@@ -479,6 +479,18 @@ pub static REGISTRY: &[Entry] = &[
         ..HERE
     },
     Entry {
+        name: "compact",
+        role: Role::Frontier,
+        line: "as `best-first(pb)`, with departures alone in memory: the order is asked again",
+        paper: GAMBIT,
+        example: "all compact preemptions(2)",
+        make: Make::Part(|_, recipe| {
+            recipe.compact = true;
+            Ok(())
+        }),
+        ..HERE
+    },
+    Entry {
         name: "random",
         role: Role::Frontier,
         line: "any alternative next, with the same chance; memory grows",

@@ -41,6 +41,7 @@ fn every_form_has_one_canonical_name_which_builds_the_same() {
         ("dfs cache(7) in-turns", "dfs in-turns cache(7)"),
         ("all breadth-first", "all breadth-first"),
         ("breadth-first all non-preemptive", "all breadth-first"),
+        ("compact all non-preemptive preemptions(2)", "all compact preemptions(2)"),
         ("all random", "all random"),
         ("random all preemptions(1)", "all random preemptions(1)"),
         ("all random random", "all random random"),
@@ -108,6 +109,8 @@ fn a_built_search_says_what_it_covered() {
         ("dfs random", Covered::Everything),
         ("dfs probes(2)", Covered::Everything),
         ("all breadth-first", Covered::Everything),
+        ("all compact", Covered::Everything),
+        ("all compact preemptions(1)", Covered::Preemptions(1)),
         ("all random in-turns", Covered::Everything),
         ("all random preemptions(1)", Covered::Preemptions(1)),
         // 4 prefixes of two options, of which one is met from two sides.
@@ -135,10 +138,11 @@ fn settings_are_refused_with_the_reason() {
         assert_eq!(refused(&text, Settings::default()), None, "{text}");
     }
     for text in
-        ["dpor", "dpor(eta)", "dpor probes(2)", "hapset(dpor)", "pset", "hapset(dpor(classic))"]
+        ["dpor(eta)", "dpor preemptions(2)", "hapset(dpor)", "pset", "hapset(dpor(classic))"]
     {
         let why = refused(text, idle).expect(text);
-        assert!(why.ends_with("use `dfs`, or let timeouts fire at any time"), "{text}: {why}");
+        let instead = "use `dfs` or `dpor`, or let timeouts fire at any time";
+        assert!(why.ends_with(instead), "{text}: {why}");
         assert_eq!(refused(text, spurious), None, "{text}");
     }
     for text in [
@@ -148,11 +152,16 @@ fn settings_are_refused_with_the_reason() {
         "dpor(classic) random",
     ] {
         let why = refused(text, idle).expect(text);
-        assert!(why.ends_with("use `all`, or let timeouts fire at any time"), "{text}: {why}");
+        let instead = "use `all` or `dpor`, or let timeouts fire at any time";
+        assert!(why.ends_with(instead), "{text}: {why}");
         assert_eq!(refused(text, spurious), None, "{text}");
     }
     // All of it is run, whatever races there are.
     for text in ["dfs", "all best-first(pb)", "hapset(all)", "pset(preemptions(1))", "pos"] {
+        assert_eq!((refused(text, idle), refused(text, spurious)), (None, None), "{text}");
+    }
+    // What waits when a timer fires races as at the end of an execution.
+    for text in ["dpor", "dpor(source)", "dpor(classic)", "dpor probes(2)"] {
         assert_eq!((refused(text, idle), refused(text, spurious)), (None, None), "{text}");
     }
 }
@@ -274,6 +283,16 @@ fn combinations_without_sense_are_refused_with_the_reason() {
              leave one out",
         ),
         (
+            "dpor delays(2)",
+            "a reduction has its own order, which is no explorer, and delays are counted along one; write \
+             `dfs delays(2)`, or `dpor preemptions(2)` for a reduction within a bound",
+        ),
+        (
+            "dpor(source) best-first(delays)",
+            "a reduction has its own order, which is no explorer, and delays are counted along one; write \
+             `departures` instead of `delays`",
+        ),
+        (
             "dfs preemptions(1) delays(2)",
             "`preemptions(1)` and `delays(2)` are two bounds, and there can be one; leave one \
              out",
@@ -310,6 +329,11 @@ fn combinations_without_sense_are_refused_with_the_reason() {
         ),
         ("dfs rr probes", "`probes` are drawn without an explorer; leave one of the two out"),
         ("dfs rr depth(2)", "`depth` is counted without an explorer; write `delays(k)` instead"),
+        (
+            "dpor(source) compact",
+            "`compact` keeps only where executions depart from the order without preemptions, so `dpor(source)` has no place; leave it \
+             out, or write `best-first(pb)` for `compact`",
+        ),
         (
             "all breadth-first depth(2)",
             "`depth(2)` goes with a depth-first search alone; leave `breadth-first` out",

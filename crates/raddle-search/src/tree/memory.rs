@@ -1,6 +1,9 @@
 //! What a search holds in memory.
 
+use std::collections::BTreeMap;
+
 use super::TreeSearch;
+use super::nodes::NONE;
 use crate::order::Order;
 use crate::rng::Rng;
 
@@ -25,8 +28,8 @@ pub struct TreeMemory {
     /// Of these: what steps did.
     pub footprints: u64,
     /// Decisions of all those in memory, if each were kept as the list of its decisions: of one that was
-    /// run, as far as something is left of it, which may be less than all; of one that waits, to the one that
-    /// is its own.
+    /// run, up to the last point at which something departs from it that waits or has something below it; of one that
+    /// waits, to the one that is its own.
     pub decisions: u64,
     /// Nodes of the tree of partial schedules that have those in memory below them: one for each decision.
     pub partial: u64,
@@ -78,14 +81,26 @@ impl<O: Order> TreeSearch<O> {
             entries.iter().filter(move |pending| store.is_valid(bin, pending))
         });
         let (mut decisions, mut partial) = (0, 0);
+        // Of each execution that was run, the last point at which something departs from it.
+        let mut last: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut departs = |node: u32, point: u32| {
+            let known = last.entry(node).or_insert(point);
+            *known = point.max(*known);
+        };
         for pending in waits {
             // As a list it would have all decisions up to its own; in a tree of partial schedules it adds one.
             decisions += u64::from(pending.point) + 1;
             partial += 1;
+            departs(pending.parent, pending.point);
         }
-        for (all, own) in store.nodes.lengths() {
-            decisions += all;
-            partial += own;
+        for (_, node) in store.nodes.iter().filter(|(_, node)| node.parent != NONE) {
+            departs(node.parent, node.from - 1);
+        }
+        for (at, last) in last {
+            let from = store.nodes.node(at).from;
+            decisions += u64::from(last);
+            // Its own decision, and those up to where the last one departs.
+            partial += u64::from(last - from) + u64::from(from > 0);
         }
         TreeMemory {
             nodes: store.nodes.len() as u64,

@@ -301,14 +301,6 @@ impl Nodes {
         self.all.len() * size_of::<Option<Node>>() + self.besides
     }
 
-    /// Of each node: how many decisions it has, and how many of them its parent has not.
-    pub(super) fn lengths(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.iter().map(|(_, node)| {
-            let after = node.decisions().count() as u64;
-            (u64::from(node.from) + after, after + u64::from(node.from > 0))
-        })
-    }
-
     /// Of a child nothing is left: the one that took `option` at a place of its parent. Drops the parent if
     /// it has no pending descendants, and those above it that have none now. The root stays.
     pub(super) fn end(&mut self, mut at: u32, mut place: u32, mut option: u32) {

@@ -38,6 +38,7 @@ use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::Deref;
 #[cfg(unix)]
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync;
@@ -311,21 +312,25 @@ impl LeakCheck {
     /// If there are values left, with where each was made.
     #[track_caller]
     pub fn finish(self) {
-        let Some(epoch) = self.epoch else { return };
+        let left: Vec<String> = self.left().iter().map(ToString::to_string).collect();
+        let n = left.len();
+        assert!(n == 0, "raddle: {n} leaked: the value of an Arc made at {}", left.join(", at "));
+    }
+
+    /// Where the values were made that are not gone yet.
+    #[must_use]
+    pub fn left(&self) -> Vec<&'static Location<'static>> {
         let mut left = Vec::new();
-        {
-            let checked = checked();
-            for pointer in checked.get(&epoch).into_iter().flat_map(BTreeMap::values) {
-                // SAFETY: it takes itself off the list before it goes, which waits for the lock.
-                let shared = unsafe { &*pointer.0 };
-                if shared.counts.peek(|counts| counts.strong > 0) {
-                    left.push(shared.counts.created().to_string());
-                }
+        let checked = checked();
+        for pointer in self.epoch.and_then(|epoch| checked.get(&epoch)).into_iter().flatten() {
+            // SAFETY: it takes itself off the list before it goes, which waits for the lock.
+            let shared = unsafe { &*pointer.1.0 };
+            if shared.counts.peek(|counts| counts.strong > 0) {
+                left.push(shared.counts.created());
             }
         }
         left.sort_unstable();
-        let n = left.len();
-        assert!(n == 0, "raddle: {n} leaked: the value of an Arc made at {}", left.join(", at "));
+        left
     }
 }
 

@@ -15,7 +15,7 @@ use raddle_search::tree::priority::{
     Departures, Dpor, Method, ModifiedDpor, NewPair, Patterns, Preemptions, Priority, Rand, Rare,
     SleepSets, Var,
 };
-use raddle_search::tree::{Frontier, TreeExpansion, TreeSearch};
+use raddle_search::tree::{CompactTree, Frontier, TreeExpansion, TreeSearch};
 use raddle_trace::{Covered, Settings};
 
 use crate::{OutOfReach, Saw, Schedules, is_out_of_reach, observed, search};
@@ -191,6 +191,12 @@ pub(crate) fn compare_all(
                 let n = ours.map(|ours| ours.len());
                 return Some(Err(format!("{name}: {n:?} of {} schedules", expected.len())));
             }
+        }
+        let compact = CompactTree::new(bound);
+        let ours = schedules(compact, expected.len() as u64 + 10, settings, program);
+        if ours.as_ref() != Some(&expected) {
+            let n = ours.map(|ours| ours.len());
+            return Some(Err(format!("compact: {n:?} of {} schedules", expected.len())));
         }
     }
     Some(Ok(compared))

@@ -7,6 +7,7 @@ mod cache;
 mod counts;
 mod explorers;
 mod hapset;
+mod idle;
 mod in_units;
 #[cfg(unix)]
 mod isolation;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use raddle::sync::Arc;
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use raddle::{Config, Note, Pairs, Progress, Report, Verdict, explore, thread};
+use raddle_trace::checkpoint::ANEW;
 
 use crate::programs::{kept_update, large, lost_update};
 
@@ -212,7 +213,12 @@ fn a_checkpoint_of_another_search_is_an_error_and_stays() {
         let mut config = first.clone();
         change(&mut config);
         let error = explore(config, increments).unwrap_err().to_string();
-        assert!(error.contains(&*file.to_string_lossy()) && error.contains("delete"), "{error}");
+        assert!(
+            error.contains(&*file.to_string_lossy())
+                && error.contains("; ")
+                && error.ends_with(ANEW),
+            "{error}"
+        );
         assert_eq!(fs::read(&file).unwrap(), bytes);
         error
     };
@@ -224,7 +230,7 @@ fn a_checkpoint_of_another_search_is_an_error_and_stays() {
     fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
     let error = explore(first.clone(), increments).unwrap_err().to_string();
     assert!(
-        error.ends_with("it is damaged, or no checkpoint of raddle; delete it to begin anew"),
+        error.ends_with(&format!("it is damaged, or no checkpoint of raddle; {ANEW}")),
         "{error}"
     );
     // Unless it is to begin anew.

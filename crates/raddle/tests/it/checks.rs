@@ -107,6 +107,12 @@ fn report(text: &str) -> String {
         let rest = line.find("; deepest").unwrap_or(line.len());
         report.replace_range(begin..end, &format!("{}[time]{}", &line[..time], &line[rest..]));
     }
+    if let Some(begin) = report.find("replayed a recorded schedule: ")
+        && let Some(time) = report[begin..].find(" in ").map(|at| begin + at + 4)
+    {
+        let end = report[time..].find('\n').map_or(report.len(), |at| time + at);
+        report.replace_range(time..end, "[time]");
+    }
     report
 }
 
@@ -253,7 +259,7 @@ fn a_failure_is_saved_and_replays_from_its_token_and_its_file() {
     for what in [token(&text), path] {
         let (passed, again) = child("child_that_loses_an_update", &[("RADDLE_REPLAY", what)]);
         assert!(!passed);
-        assert!(again.contains("searched with replay"), "{again}");
+        assert!(again.contains("replayed a recorded schedule: "), "{again}");
         // Loud: std's own message comes too, from the thread of the search.
         assert!(again.contains("thread 'raddle'"), "{again}");
         let table = |text: &str| {
@@ -274,7 +280,7 @@ fn the_replay_of_another_test_is_no_pass() {
     assert!(!passed);
     insta::assert_snapshot!(report(&text), @"
     INCONCLUSIVE checks::child_that_passes: the search could not go on
-      searched with replay, seed 0: 1 execution, 4 steps, 1 decision in [time]; deepest: 1 decision
+      replayed a recorded schedule: 4 steps, 1 decision in [time]
       covered so far: one recorded execution; assuming sequentially consistent memory
     note: the search stopped: an execution did not repeat what was recorded
       at step 4, decision 1:
@@ -342,7 +348,7 @@ fn a_replay_that_passes_says_so() {
     insta::assert_snapshot!(report(&text), @"
     PASSED checks::child_that_is_sequential: one recorded execution; assuming sequentially consistent
       memory
-      searched with replay, seed 0: 1 execution, 0 steps, 0 decisions in [time]; deepest: 0 decisions
+      replayed a recorded schedule: 0 steps, 0 decisions in [time]
     note: the recorded execution passes now
     ");
 }

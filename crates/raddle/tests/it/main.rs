@@ -4,6 +4,7 @@
 mod bad_input;
 mod checkpoints;
 mod checks;
+mod handlers;
 mod hangs;
 mod isolation;
 mod learned;
@@ -16,3 +17,4 @@ mod tests;
 mod trees;
 mod twice;
 mod values;
+mod waits_outside;

@@ -149,14 +149,14 @@ fn auto_has_the_same_members_if_time_is_given() {
 #[test]
 fn a_member_that_the_settings_refuse_is_left_out() {
     let idle = |config: &mut Config| config.timeouts = Timeouts::Idle;
-    let report = with("dpor | dfs", idle, kept_update);
+    let report = with("dpor(eta) | dfs", idle, kept_update);
     assert_eq!((report.verdict, executions(&report)), (Verdict::Covered, vec![2]));
-    assert!(said(&report, "`dpor` is left out: "), "{:?}", report.notes);
+    assert!(said(&report, "`dpor(eta)` is left out: "), "{:?}", report.notes);
     let mut config = Config::default();
-    config.strategy = "dpor | dpor(source)".to_owned();
+    config.strategy = "dpor(eta) | dpor preemptions(1)".to_owned();
     config.timeouts = Timeouts::Idle;
     let refused = explore(config, kept_update).expect_err("nothing is left");
-    assert!(refused.to_string().contains("`dpor(source)` is left out"), "{refused}");
+    assert!(refused.to_string().contains("`dpor preemptions(1)` is left out"), "{refused}");
 }
 
 #[test]

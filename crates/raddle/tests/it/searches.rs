@@ -409,12 +409,12 @@ fn a_reduction_that_ended_without_its_claim_says_so() {
 }
 
 #[test]
-fn a_reduction_is_refused_with_timeouts_that_wait_for_the_others() {
+fn best_first_search_of_races_is_refused_with_timeouts_that_wait_for_the_others() {
     let mut config = Config::default();
-    config.strategy = "dpor".to_owned();
+    config.strategy = "dpor(source) best-first(pb)".to_owned();
     config.timeouts = raddle::Timeouts::Idle;
     let refused = explore(config, kept_update).unwrap_err().to_string();
-    assert!(refused.contains("use `dfs`"), "{refused}");
+    assert!(refused.contains("use `all` or `dpor`"), "{refused}");
 }
 
 // Three tasks of ten steps: 30! / 10!^3 = 5.6 x 10^12 executions.

@@ -16,7 +16,7 @@ pub(crate) struct Remote {
 impl Remote {
     /// `file` is for what needs not be kept.
     pub(crate) fn new(file: PathBuf, plan: &UnitPlan) -> Self {
-        let board = Board::new(Workers::default(), 1, file, String::new(), false);
+        let board = Board::new(Workers::default(), 1, file, String::new(), None);
         board.join(plan);
         Self { board }
     }

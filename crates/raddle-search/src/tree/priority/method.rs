@@ -6,6 +6,9 @@
 //! those of functions, or of the program's own `raddle::method!` scopes (see the engine's `context`); a part
 //! of the path will do: `push`, `Deque::push`, `app::deque::Deque::push`. Where only line tables are there
 //! paths are not known, and the last part decides.
+//!
+//! A function that was seen by its frames alone may be seen in part: an optimised build has no frame of it during a
+//! call that it ends with. The report then says so, since the order of the search depends on the build.
 
 use raddle_engine::context::{self, Context};
 
@@ -14,12 +17,33 @@ use super::{Candidate, Cost, Priority, Sees};
 /// So many calls outwards a task stands in a function.
 const DEPTH: u8 = 8;
 
+/// How surely a name was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Seen {
+    Never,
+    /// By frames of functions.
+    Frame,
+    /// By a scope that the program opened: in every build the same.
+    Scope,
+}
+
+impl Seen {
+    /// What this call says of a name.
+    fn of(call: &str, name: &str) -> Self {
+        if !is_called(call, name) {
+            return Self::Never;
+        }
+        // Functions are called by a path, which has a module or a file before the last part.
+        if call == name || !call.contains("::") { Self::Scope } else { Self::Frame }
+    }
+}
+
 /// Preemptions between functions with these names first.
 #[derive(Clone, Debug)]
 pub struct Method {
     names: Vec<String>,
-    /// Which of them were seen.
-    seen: Vec<bool>,
+    /// How far each of them was seen.
+    seen: Vec<Seen>,
     /// Whether a context is in one of them, by its number.
     known: Vec<Option<bool>>,
 }
@@ -28,7 +52,7 @@ impl Method {
     /// Of these names.
     #[must_use]
     pub fn new(names: Vec<String>) -> Self {
-        let seen = vec![false; names.len()];
+        let seen = vec![Seen::Never; names.len()];
         Self { names, seen, known: Vec::new() }
     }
 
@@ -41,10 +65,10 @@ impl Method {
         let calls = context::names(context);
         let mut stands = false;
         for (name, seen) in self.names.iter().zip(&mut self.seen) {
-            let is = calls.iter().any(|call| is_called(call, name));
-            *seen |= is;
+            let now = calls.iter().map(|call| Seen::of(call, name)).max().unwrap_or(Seen::Never);
+            *seen = now.max(*seen);
             // Not at once, so that every name that was seen is noted: `notes` reports the others.
-            stands |= is;
+            stands |= now != Seen::Never;
         }
         if self.known.len() <= at {
             self.known.resize(at + 1, None);
@@ -82,14 +106,18 @@ impl Priority for Method {
     }
 
     fn notes(&self) -> Vec<String> {
-        let unseen = self.names.iter().zip(&self.seen).filter(|(_, seen)| !**seen);
-        let note = |(name, _): (&String, _)| {
-            format!(
+        let note = |(name, seen): (&String, &Seen)| match seen {
+            Seen::Scope => None,
+            Seen::Never => Some(format!(
                 "method({name}): no call of this name was seen. Write the name of a function, or open a \
                  scope in it with raddle::method!(\"{name}\")"
-            )
+            )),
+            Seen::Frame => Some(format!(
+                "method({name}): it was seen by its frames alone, which an optimised build leaves out during a call that \
+                 the function ends with. With raddle::method!(\"{name}\") as its first line it is the same in every build"
+            )),
         };
-        unseen.map(note).collect()
+        self.names.iter().zip(&self.seen).filter_map(note).collect()
     }
 }
 
@@ -112,13 +140,17 @@ mod tests {
         assert_eq!([cost(push, other), cost(other, steal)], [1, 1]);
         assert_eq!([cost(other, other), cost(Context::NONE, Context::NONE)], [2, 2]);
         assert_eq!(method.name(), "method(push, Deque::steal)");
-        assert_eq!(method.notes(), [""; 0]);
+        let by_frames = "it was seen by its frames alone";
+        let notes = method.notes();
+        assert!(notes.len() == 2 && notes.iter().all(|note| note.contains(by_frames)), "{notes:?}");
+        method.cost(&Candidate { context: of(&["push", "app::Deque::push"]), ..candidate() });
+        assert_eq!(method.notes().len(), 1, "a scope is there in every build");
     }
 
     #[test]
     fn a_name_that_was_never_seen_is_told() {
         let mut method = Method::new(vec!["push".to_owned(), "stael".to_owned()]);
-        let context = context::of(&["app::Deque::push"]);
+        let context = context::of(&["push", "app::Deque::push"]);
         method.cost(&Candidate { context, ..candidate() });
         let [note] = &method.notes()[..] else { panic!("one of two") };
         assert!(note.starts_with("method(stael): no call of this name was seen."), "{note}");

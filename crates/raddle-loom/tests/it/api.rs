@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::rc::Rc;
+use std::sync::atomic::AtomicUsize as StdAtomic;
 use std::task::Poll;
 
 use raddle_loom::cell::UnsafeCell;
@@ -11,6 +12,8 @@ use raddle_loom::model::Builder;
 use raddle_loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use raddle_loom::sync::{Arc, Notify};
 use raddle_loom::{lazy_static, model, thread, thread_local};
+
+use crate::report_of;
 
 #[test]
 fn what_is_not_send_crosses_to_a_thread_and_back() {
@@ -83,10 +86,64 @@ fn statics_begin_anew_in_each_execution_and_locals_in_each_thread() {
 
 #[test]
 fn a_wait_without_a_notification_is_a_deadlock() {
-    let failed = std::panic::catch_unwind(|| model(|| Notify::new().wait()));
-    let text = failed.expect_err("it fails");
-    let text = text.downcast_ref::<String>().expect("a report is text");
-    assert!(text.contains("deadlock"), "{text}");
+    let report = report_of(|| Notify::new().wait());
+    assert!(report.contains("deadlock"), "{report}");
+}
+
+#[test]
+fn a_wait_may_end_once_without_a_notification() {
+    static WAITS: [StdAtomic; 2] = [StdAtomic::new(0), StdAtomic::new(0)];
+    model(|| {
+        let (notify, notified) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));
+        let (their_notify, theirs) = (Arc::clone(&notify), Arc::clone(&notified));
+        let thread = thread::spawn(move || {
+            theirs.store(true, Ordering::Release);
+            their_notify.notify();
+        });
+        notify.wait();
+        let early = !notified.load(Ordering::Acquire);
+        WAITS[usize::from(early)].fetch_add(1, Ordering::Relaxed);
+        if early {
+            notify.wait();
+            assert!(notified.load(Ordering::Acquire), "only once");
+        }
+        thread.join().expect("it does not panic");
+    });
+    assert!(WAITS.iter().all(|n| n.load(Ordering::Relaxed) > 0), "{WAITS:?}");
+}
+
+#[test]
+fn only_one_thread_waits_for_a_notify() {
+    let report = report_of(|| {
+        let notify = Arc::new(Notify::new());
+        let theirs = Arc::clone(&notify);
+        let thread = thread::spawn(move || theirs.wait());
+        notify.wait();
+        thread.join().expect("it does not panic");
+    });
+    assert!(report.contains("only one thread may wait for a Notify"), "{report}");
+}
+
+#[test]
+fn a_future_may_be_polled_once_without_having_been_woken() {
+    let report = report_of(|| {
+        let shared = Arc::new((AtomicWaker::new(), AtomicBool::new(false)));
+        let theirs = Arc::clone(&shared);
+        let thread = thread::spawn(move || {
+            theirs.1.store(true, Ordering::Release);
+            theirs.0.wake();
+        });
+        let mut polls = 0;
+        block_on(poll_fn(|context| {
+            polls += 1;
+            shared.0.register_by_ref(context.waker());
+            let ready = shared.1.load(Ordering::Acquire);
+            assert!(ready || polls < 2, "a poll is not a wake-up");
+            if ready { Poll::Ready(()) } else { Poll::Pending }
+        }));
+        thread.join().expect("it does not panic");
+    });
+    assert!(report.contains("a poll is not a wake-up"), "{report}");
 }
 
 #[test]
@@ -128,16 +185,4 @@ fn the_last_owner_of_an_arc_is_after_the_others() {
         drop(ours);
         thread.join().expect("it does not panic");
     });
-}
-
-#[test]
-fn every_report_says_what_loom_explores_besides() {
-    let failed = std::panic::catch_unwind(|| model(|| panic!("as it is to")));
-    let payload = failed.expect_err("the model fails");
-    let report = payload.downcast_ref::<String>().expect("the panic has the report");
-    let words: Vec<&str> = report.split_whitespace().collect();
-    assert!(
-        words.join(" ").contains("loom also explores the older values that weak memory allows"),
-        "{report}"
-    );
 }

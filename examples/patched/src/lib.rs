@@ -1,0 +1,1 @@
+//! The tests are what there is: see `tests/`.
