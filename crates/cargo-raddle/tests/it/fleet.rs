@@ -10,7 +10,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use raddle_fleet::nats::{Access, Nats, NatsQueue, Run};
@@ -21,7 +21,7 @@ use serde_json::Value;
 use crate::{Done, Project, here};
 
 /// Ends what hangs.
-const DEADLINE: Duration = Duration::from_secs(180);
+const DEADLINE: Duration = Duration::from_secs(600);
 
 const PROGRAM: &str = r#"
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -155,10 +155,13 @@ fn project() -> MutexGuard<'static, Project> {
     PROJECT.get_or_init(make).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A command in the background, killed when dropped.
+/// A command in the background, killed when dropped, or when it hangs: then what reads its output comes to an end, and the
+/// test fails with it.
 struct Background {
     child: Child,
     said: BufReader<std::process::ChildStderr>,
+    /// Dropped with this.
+    _watched: mpsc::Sender<()>,
 }
 
 impl Background {
@@ -171,7 +174,14 @@ impl Background {
             .spawn()
             .unwrap();
         let said = BufReader::new(child.stderr.take().unwrap());
-        Self { child, said }
+        let (watched, until_dropped) = mpsc::channel::<()>();
+        let pid = child.id().to_string();
+        std::thread::spawn(move || {
+            if until_dropped.recv_timeout(DEADLINE) == Err(mpsc::RecvTimeoutError::Timeout) {
+                let _ = Command::new("kill").args(["-9", &pid]).status();
+            }
+        });
+        Self { child, said, _watched: watched }
     }
 
     /// Reads what it complains about until a line has this.

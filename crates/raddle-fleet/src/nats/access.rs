@@ -17,6 +17,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(200);
 /// How long one answer may take.
 const ANSWER: Duration = Duration::from_secs(5);
+/// How long a request of several answers may take. The client waits without end for some of them if the server was
+/// restarted in between.
+const REQUEST: Duration = Duration::from_secs(60);
+/// The same where megabytes are sent.
+const TRANSFER: Duration = Duration::from_secs(1800);
 
 /// Where the server is, and who asks.
 ///
@@ -190,6 +195,32 @@ impl Nats {
     pub(crate) fn ask<T, E, F>(
         &self,
         what: &str,
+        request: impl FnMut() -> F,
+    ) -> Result<T, QueueError>
+    where
+        F: Future<Output = Result<T, E>>,
+        E: fmt::Display + fmt::Debug,
+    {
+        self.ask_within(REQUEST, what, request)
+    }
+
+    /// [`Self::ask`] for what sends or fetches megabytes.
+    pub(crate) fn transfer<T, E, F>(
+        &self,
+        what: &str,
+        request: impl FnMut() -> F,
+    ) -> Result<T, QueueError>
+    where
+        F: Future<Output = Result<T, E>>,
+        E: fmt::Display + fmt::Debug,
+    {
+        self.ask_within(TRANSFER, what, request)
+    }
+
+    fn ask_within<T, E, F>(
+        &self,
+        limit: Duration,
+        what: &str,
         mut request: impl FnMut() -> F,
     ) -> Result<T, QueueError>
     where
@@ -198,11 +229,12 @@ impl Nats {
     {
         let began = Instant::now();
         loop {
-            let error = match self.runtime.block_on(request()) {
-                Ok(answer) => return Ok(answer),
-                Err(error) => error,
+            let attempt = async { tokio::time::timeout(limit, request()).await };
+            let (error, text) = match self.runtime.block_on(attempt) {
+                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Err(error)) => (error.to_string(), format!("{error} {error:?}")),
+                Err(_) => (format!("no answer within {} s", limit.as_secs()), String::new()),
             };
-            let text = format!("{error} {error:?}");
             if is_full(&text) {
                 return Err(QueueError::new(
                     Problem::Full,

@@ -175,7 +175,7 @@ impl NatsQueue {
         match body {
             Body::Here(bytes) => Ok(bytes),
             Body::Object(name) => {
-                self.nats.ask("to read what is too large for a message", || async {
+                self.nats.transfer("to read what is too large for a message", || async {
                     let mut object =
                         self.run.objects.get(&name).await.map_err(|error| error.to_string())?;
                     let mut bytes = Vec::new();

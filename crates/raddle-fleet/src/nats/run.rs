@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use async_nats::jetstream::context::GetStreamErrorKind;
 use async_nats::jetstream::{ErrorCode, kv, object_store, stream};
-use futures_util::{StreamExt as _, TryStreamExt as _};
+use futures_util::TryStreamExt as _;
 use serde::{Deserialize, Serialize};
 use tokio::io::AsyncReadExt as _;
 
@@ -217,10 +217,7 @@ impl Run {
     /// If the server cannot be asked.
     pub fn all(nats: &Nats) -> Result<Vec<(String, Manifest)>, QueueError> {
         let runs = runs(nats, 1)?;
-        let names: Vec<String> = nats.ask("to list the runs", || async {
-            let keys = runs.keys().await.map_err(|error| error.to_string())?;
-            keys.try_collect().await.map_err(|error| error.to_string())
-        })?;
+        let names = nats.ask("to list the runs", || keys(&runs, ">"))?;
         let mut all = Vec::new();
         for name in names {
             let bytes = nats.ask("to read a run", || runs.get(name.as_str()))?;
@@ -280,7 +277,7 @@ impl Run {
         if there.is_ok_and(|info| info.size as u64 == binary.size && !info.deleted) {
             return Ok(());
         }
-        self.nats.ask("to store the binary", || async {
+        self.nats.transfer("to store the binary", || async {
             let mut file = tokio::io::BufReader::new(Slow(
                 std::fs::File::open(path)
                     .map_err(|error| format!("{}: {error}", path.display()))?,
@@ -295,7 +292,7 @@ impl Run {
     /// # Errors
     /// If there is none, or the server cannot be asked.
     pub fn fetch_binary(&self) -> Result<Vec<u8>, QueueError> {
-        self.nats.ask("to fetch the binary", || async {
+        self.nats.transfer("to fetch the binary", || async {
             let mut object = self.objects.get(BINARY).await.map_err(|error| error.to_string())?;
             let mut bytes = Vec::new();
             object.read_to_end(&mut bytes).await.map_err(|error| error.to_string())?;
@@ -323,14 +320,15 @@ impl Run {
         let since = now.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let oldest = since.saturating_sub(lease * LEASES).as_secs();
         let mut seen: Vec<WorkerStatus> = self.nats.ask("to list the workers", || async {
-            let keys = self.bucket.keys().await.map_err(|error| error.to_string())?;
-            let entries = keys.filter_map(|key| async {
-                let key = key.ok().filter(|key| key.starts_with("worker."))?;
-                let entry = self.bucket.entry(key).await.ok()??;
+            let mut seen = Vec::new();
+            for key in keys(&self.bucket, "worker.>").await? {
+                let entry = self.bucket.entry(key).await.map_err(|error| error.to_string())?;
+                let Some(entry) = entry else { continue };
                 let fresh = u64::try_from(entry.created.unix_timestamp()).unwrap_or(0) >= oldest;
-                serde_json::from_slice(&entry.value).ok().filter(|_| fresh)
-            });
-            Ok::<_, String>(entries.collect().await)
+                // What another version wrote, and this one cannot read, is left out.
+                seen.extend(serde_json::from_slice(&entry.value).ok().filter(|_| fresh));
+            }
+            Ok::<_, String>(seen)
         })?;
         seen.sort_by(|a, b| a.worker.cmp(&b.worker));
         Ok(seen)
@@ -341,7 +339,7 @@ impl Run {
     /// # Errors
     /// If the server has no room.
     pub fn keep(&self, name: &str, bytes: &[u8]) -> Result<(), QueueError> {
-        self.nats.ask("to keep a text", || async {
+        self.nats.transfer("to keep a text", || async {
             self.objects.put(name, &mut &*bytes).await.map_err(|error| error.to_string())
         })?;
         Ok(())
@@ -352,7 +350,7 @@ impl Run {
     /// # Errors
     /// If the server cannot be asked.
     pub fn kept(&self, name: &str) -> Result<Option<Vec<u8>>, QueueError> {
-        self.nats.ask("to read a text", || async {
+        self.nats.transfer("to read a text", || async {
             use object_store::GetErrorKind;
             let mut object = match self.objects.get(name).await {
                 Err(error) if error.kind() == GetErrorKind::NotFound => return Ok(None),
@@ -411,6 +409,21 @@ fn runs(nats: &Nats, replicas: usize) -> Result<kv::Store, QueueError> {
         return Ok(store);
     }
     bucket(nats, RUNS, replicas)
+}
+
+/// The keys of a bucket that have a value, below a pattern.
+///
+/// One question with one answer. The client's own list of keys reads a stream of messages until none is left: while others
+/// write, it names keys many times, and it may wait for a message that was overwritten and never end.
+async fn keys(bucket: &kv::Store, below: &str) -> Result<Vec<String>, String> {
+    let subjects = format!("{}{below}", bucket.prefix);
+    let listed = bucket.stream.info_with_subjects(subjects).await;
+    let listed = listed.map_err(|error| error.to_string())?;
+    let listed: Vec<(String, usize)> =
+        listed.try_collect().await.map_err(|error| error.to_string())?;
+    let key =
+        |(subject, _): (String, usize)| subject.strip_prefix(&bucket.prefix).map(str::to_owned);
+    Ok(listed.into_iter().filter_map(key).collect())
 }
 
 /// A key-value bucket, made if it is missing. The client's own way asks for the account first, in a form that servers

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use raddle_fleet::nats::Access;
-use raddle_fleet::{Completion, Problem, Queue, RecordOutcome, UnitRunner as _};
+use raddle_fleet::nats::{Access, Run, WorkerStatus};
+use raddle_fleet::{Completion, Problem, Queue, QueueError, RecordOutcome, UnitRunner as _};
 
-use crate::fleet::{Dice, Fleet, LEASE, PACE, SYNTHETIC, expected};
+use crate::fleet::{Dice, Fleet, LEASE, PACE, SYNTHETIC, expected, manifest};
 use crate::process::{Process, connected};
 use crate::server::{Program, Server, connect};
-use crate::{Test, Tried, Untried};
+use crate::{DEADLINE, Test, Tried, Untried};
 
 pub(crate) const TESTS: &[Test] = &[
     ("an_undisturbed_run_finds_what_one_process_finds", undisturbed),
@@ -25,6 +27,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("a_server_whose_files_are_damaged_is_noticed_or_changes_nothing", damaged_log),
     ("one_of_three_servers_killed_and_restarted_changes_nothing", killed_node),
     ("what_is_too_large_for_a_message_gets_through", large),
+    ("runs_and_workers_are_listed_while_they_write", listed),
     ("faults_of_all_kinds_for_as_long_as_asked", soak),
 ];
 
@@ -311,6 +314,48 @@ fn large(program: &Program) -> Tried {
 }
 
 /// Not a test of its own: all of it, again and again, for the nightly run.
+/// A list that is read as a stream of messages may wait for one that was overwritten meanwhile, and never end.
+fn listed(program: &Program) -> Tried {
+    const LISTS: u32 = 500;
+    let server = Server::start(program);
+    let nats = connected(&server.url());
+    let run = Run::begin(&nats, "listed", &manifest(1)).unwrap();
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let (over, run) = (&over, &run);
+        for nth in 0..2 {
+            let nats = connected(&server.url());
+            scope.spawn(move || {
+                let (run, manifest) = Run::find(&nats, "listed").unwrap();
+                let mut status = WorkerStatus {
+                    worker: format!("w{nth}"),
+                    raddle: "test".to_owned(),
+                    hosts: 1,
+                    units: 0,
+                    executions: 0,
+                    rate: 0.0,
+                };
+                while !over.load(Ordering::Relaxed) {
+                    run.report_worker(&status).unwrap();
+                    run.set(&manifest).unwrap();
+                    status.units += 1;
+                }
+            });
+        }
+        let list = |_| Ok((run.workers(DEADLINE)?.len(), Run::all(&nats)?.len()));
+        let lists: Result<Vec<(usize, usize)>, QueueError> = (0..LISTS).map(list).collect();
+        // Also if it failed: the writers are waited for.
+        over.store(true, Ordering::Relaxed);
+        for (workers, runs) in lists.unwrap() {
+            assert!(workers <= 2 && runs == 1, "{workers} workers, {runs} runs");
+        }
+    });
+    let names: Vec<String> =
+        run.workers(DEADLINE).unwrap().into_iter().map(|seen| seen.worker).collect();
+    assert_eq!(names, ["w0", "w1"]);
+    Ok(())
+}
+
 fn soak(program: &Program) -> Tried {
     let long = std::env::var("RADDLE_LONG").is_ok_and(|long| long == "1");
     let long = long.then(|| "120s".to_owned());
