@@ -27,6 +27,10 @@ pub(super) struct Folded {
 
 /// Under this name it is kept.
 const FOLDED: &str = "standing";
+/// Failures that are kept so.
+const MOST_FAILURES: usize = 50;
+/// Letters that are kept of each.
+const MOST_LETTERS: usize = 2000;
 
 /// How a run stands.
 #[derive(Clone, Debug, Serialize)]
@@ -51,8 +55,14 @@ pub(super) fn now() -> u64 {
 }
 
 impl Folded {
+    /// Of many and of long failures only the beginnings: a server takes messages of a megabyte. The report has them whole.
     pub(super) fn keep(&self, run: &Run) -> Result<(), QueueError> {
-        run.keep(FOLDED, &serde_json::to_vec(self).unwrap_or_default())
+        let mut kept = self.clone();
+        kept.failures.truncate(MOST_FAILURES);
+        for failure in &mut kept.failures {
+            *failure = failure.chars().take(MOST_LETTERS).collect();
+        }
+        run.keep(FOLDED, &serde_json::to_vec(&kept).unwrap_or_default())
     }
 }
 

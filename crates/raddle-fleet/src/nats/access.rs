@@ -21,7 +21,7 @@ const ANSWER: Duration = Duration::from_secs(5);
 /// restarted in between.
 const REQUEST: Duration = Duration::from_secs(60);
 /// The same where megabytes are sent.
-const TRANSFER: Duration = Duration::from_secs(1800);
+const TRANSFER: Duration = Duration::from_secs(600);
 
 /// Where the server is, and who asks.
 ///

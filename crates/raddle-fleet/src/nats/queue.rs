@@ -167,7 +167,7 @@ impl NatsQueue {
             return Ok(Body::Here(bytes));
         }
         let name = format!("{what}-{:016x}", random());
-        self.run.keep(&name, &bytes)?;
+        self.run.keep_object(&name, &bytes)?;
         Ok(Body::Object(name))
     }
 

@@ -334,15 +334,22 @@ impl Run {
         Ok(seen)
     }
 
-    /// Keeps a text with the run, such as a report.
-    ///
-    /// # Errors
-    /// If the server has no room.
-    pub fn keep(&self, name: &str, bytes: &[u8]) -> Result<(), QueueError> {
-        self.nats.transfer("to keep a text", || async {
+    /// Keeps an object with the run, under a name that was never used: a client that reads one while it is overwritten waits
+    /// without end for parts that are gone.
+    pub(super) fn keep_object(&self, name: &str, bytes: &[u8]) -> Result<(), QueueError> {
+        self.nats.transfer("to keep what is too large for a message", || async {
             self.objects.put(name, &mut &*bytes).await.map_err(|error| error.to_string())
         })?;
         Ok(())
+    }
+
+    /// Keeps a text with the run, which may be kept again and again. It must fit into a message.
+    ///
+    /// # Errors
+    /// If the text is too large, or the server has no room.
+    pub fn keep(&self, name: &str, text: &[u8]) -> Result<(), QueueError> {
+        let key = format!("text.{name}");
+        self.nats.ask("to keep a text", || self.bucket.put(&key, text.to_vec().into())).map(drop)
     }
 
     /// A text that was kept with the run.
@@ -350,16 +357,9 @@ impl Run {
     /// # Errors
     /// If the server cannot be asked.
     pub fn kept(&self, name: &str) -> Result<Option<Vec<u8>>, QueueError> {
-        self.nats.transfer("to read a text", || async {
-            use object_store::GetErrorKind;
-            let mut object = match self.objects.get(name).await {
-                Err(error) if error.kind() == GetErrorKind::NotFound => return Ok(None),
-                object => object.map_err(|error| error.to_string())?,
-            };
-            let mut bytes = Vec::new();
-            object.read_to_end(&mut bytes).await.map_err(|error| error.to_string())?;
-            Ok::<_, String>(Some(bytes))
-        })
+        let key = format!("text.{name}");
+        let text = self.nats.ask("to read a text", || self.bucket.get(&key))?;
+        Ok(text.map(Vec::from))
     }
 
     /// Removes everything of the run from the server.

@@ -27,7 +27,7 @@ pub(crate) const TESTS: &[Test] = &[
     ("a_server_whose_files_are_damaged_is_noticed_or_changes_nothing", damaged_log),
     ("one_of_three_servers_killed_and_restarted_changes_nothing", killed_node),
     ("what_is_too_large_for_a_message_gets_through", large),
-    ("runs_and_workers_are_listed_while_they_write", listed),
+    ("runs_workers_and_texts_are_read_while_they_are_written", listed),
     ("faults_of_all_kinds_for_as_long_as_asked", soak),
 ];
 
@@ -314,7 +314,7 @@ fn large(program: &Program) -> Tried {
 }
 
 /// Not a test of its own: all of it, again and again, for the nightly run.
-/// A list that is read as a stream of messages may wait for one that was overwritten meanwhile, and never end.
+/// What is read as a stream of messages may wait for one that was overwritten meanwhile, and never end.
 fn listed(program: &Program) -> Tried {
     const LISTS: u32 = 500;
     let server = Server::start(program);
@@ -338,15 +338,18 @@ fn listed(program: &Program) -> Tried {
                 while !over.load(Ordering::Relaxed) {
                     run.report_worker(&status).unwrap();
                     run.set(&manifest).unwrap();
+                    run.keep("text", b"a text").unwrap();
                     status.units += 1;
                 }
             });
         }
-        let list = |_| Ok((run.workers(DEADLINE)?.len(), Run::all(&nats)?.len()));
-        let lists: Result<Vec<(usize, usize)>, QueueError> = (0..LISTS).map(list).collect();
+        let list =
+            |_| Ok((run.kept("text")?, run.workers(DEADLINE)?.len(), Run::all(&nats)?.len()));
+        let lists: Result<Vec<_>, QueueError> = (0..LISTS).map(list).collect();
         // Also if it failed: the writers are waited for.
         over.store(true, Ordering::Relaxed);
-        for (workers, runs) in lists.unwrap() {
+        for (text, workers, runs) in lists.unwrap() {
+            assert!(text.is_none_or(|text| text == b"a text"));
             assert!(workers <= 2 && runs == 1, "{workers} workers, {runs} runs");
         }
     });
