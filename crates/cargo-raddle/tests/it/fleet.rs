@@ -338,15 +338,15 @@ fn a_run_that_goes_on_is_shown_in_a_browser_with_its_workers_rate_and_queue() {
     let _worker = work(&project, &server, "live", &digits);
     let (mut live_page, url) = page(&project, &server, "live");
     let began = Instant::now();
-    let status = ["status", "--format", "json", "--nats", &server.url, "--run", "live"];
-    // Until the worker has told how fast it is, and the coordinator has folded something.
+    // Until the page, which looks by itself, has a worker that has told how fast it is, and something that was folded.
     loop {
-        let standing = &project.run(&status).ended_with(0).events()[0];
+        let standing = standing_of(&url);
         let folded = standing["folded"]["progress"]["executions"].as_u64();
         if standing["workers"][0]["rate"].as_f64() > Some(0.0) && folded > Some(0) {
             break;
         }
         assert!(began.elapsed() < DEADLINE, "{standing}");
+        std::thread::yield_now();
     }
     let dom = dom(&browser, &url);
     let _ = (live_page.kill(), live_page.wait());
@@ -390,14 +390,26 @@ fn dom(browser: &PathBuf, url: &str) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// What a page of another site would get.
-fn foreign(url: &str) -> String {
+/// What the server of a page answers to a request for its data by this host.
+fn asked_as(url: &str, host: &str) -> String {
     let address = url.trim_start_matches("http://").trim_end_matches('/');
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.write_all(b"GET /standing.json HTTP/1.1\r\nHost: example.org\r\n\r\n").unwrap();
+    write!(stream, "GET /standing.json HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
     let mut said = String::new();
     stream.read_to_string(&mut said).unwrap();
     said
+}
+
+/// What a page of another site would get.
+fn foreign(url: &str) -> String {
+    asked_as(url, "example.org")
+}
+
+/// What a page shows now; null if it has not looked yet.
+fn standing_of(url: &str) -> Value {
+    let said = asked_as(url, url.trim_start_matches("http://").trim_end_matches('/'));
+    let (_, body) = said.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {said}"));
+    serde_json::from_str(body).unwrap()
 }
 
 #[test]

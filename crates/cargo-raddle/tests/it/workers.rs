@@ -48,9 +48,21 @@ fn add(n: &AtomicU32, threads: u32, times: u32) {
     });
 }
 
+// If the test of the driver asks for it, which then interrupts the search: the first executions of each process take a
+// millisecond. So a search lasts for seconds, however fast the machine is.
+fn take_time() {
+    static ASKED: std::sync::LazyLock<bool> =
+        std::sync::LazyLock::new(|| std::env::var_os(\"TAKE_TIME\").is_some());
+    static TAKEN: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    if *ASKED && TAKEN.fetch_add(1, SeqCst) < 4_000 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 // 12! / 4!^3 orders for each of 3 values.
 #[raddle::test(strategy = \"dfs\")]
 fn every_order(n: AtomicU32) {
+    take_time();
     let _ = raddle::choose(3);
     add(&n, 3, 4);
 }
@@ -180,6 +192,7 @@ fn one_order_aborts(n: AtomicU32) {
 // Of 34,650 for each of 3 values.
 #[raddle::test(strategy = \"dfs\")]
 fn the_first_order_aborts(n: AtomicU32) {
+    take_time();
     if raddle::choose(3) > 0 {
         return add(&n, 3, 4);
     }
@@ -221,10 +234,11 @@ fn notes(event: &Value) -> String {
     notes.iter().filter_map(|note| note["text"].as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// A driver that has said how far it is so often.
+/// A driver that has said how far it is so often, of a search that takes seconds.
 fn started(project: &Project, arguments: &[&str], times: u32) -> (Child, BufReader<ChildStdout>) {
     let all = [&["test", "--no-regressions", "--format=json"], arguments].concat();
-    let mut child = project.command(&all).stdout(Stdio::piped()).spawn().unwrap();
+    let mut command = project.command(&all);
+    let mut child = command.env("TAKE_TIME", "1").stdout(Stdio::piped()).spawn().unwrap();
     let mut out = BufReader::new(child.stdout.take().unwrap());
     for _ in 0..times {
         next_progress(&mut out).expect("it has not ended");
@@ -688,7 +702,8 @@ fn a_disk_without_room_is_reported_and_the_search_goes_on_when_there_is_some() {
     let arguments = ["test", "--no-regressions", "--format=json", "--exact", "--traces=true"];
     let more = ["--workers=2", "--unit-time=20ms", "every_order"];
     let arguments = [&arguments[..], &more].concat();
-    let mut child = disk.command(&project, &arguments).stdout(Stdio::piped()).spawn().unwrap();
+    let mut command = disk.command(&project, &arguments);
+    let mut child = command.env("TAKE_TIME", "1").stdout(Stdio::piped()).spawn().unwrap();
     let mut out = BufReader::new(child.stdout.take().unwrap());
     while !disk.has_units() {
         next_progress(&mut out).expect("it has not ended");
