@@ -60,6 +60,50 @@ fn the_places_of_each_example_are_those_of_its_row() {
     assert_eq!(seen, 7, "rows with an example");
 }
 
+/// The rows of the walk with the crates that they go through.
+const WALKED: [(&str, &[&str]); 6] = [
+    ("| `raddle` | `harness::test`", &["raddle"]),
+    ("| `raddle-search` |", &["raddle-search"]),
+    ("| `raddle-engine` |", &["raddle-engine", "raddle-search"]),
+    ("| an op of the test |", &["raddle-engine", "raddle-search"]),
+    ("| its end |", &["raddle-engine", "raddle-search"]),
+    ("| `raddle` | `conclusion::conclude`", &["raddle"]),
+];
+
+#[test]
+fn the_functions_of_the_walk_are_there_and_as_many_as_are_said() {
+    let (root, page) = (xtask::root(), page());
+    let (_, walk) = page.split_once("\n## The walk of one execution\n").expect("the page has it");
+    let mut n = 0;
+    for (begins, crates) in WALKED {
+        let row = walk.lines().find(|line| line.starts_with(begins)).expect(begins);
+        let (_, walked) = row[1..].split_once(" | ").expect(begins);
+        // What stands in brackets is called besides, or only sometimes.
+        let besides: String =
+            walked.split('(').skip(1).filter_map(|part| part.split(')').next()).collect();
+        for function in quoted(walked) {
+            let name = function.rsplit("::").next().unwrap_or(function);
+            let wanted = [format!("fn {name}("), format!("fn {name}<")];
+            let has = |file: &std::path::PathBuf| {
+                let text = fs::read_to_string(file).unwrap_or_default();
+                wanted.iter().any(|wanted| text.contains(wanted))
+            };
+            let there = crates.iter().any(|name| {
+                let files = Command::new("git")
+                    .args(["ls-files", &format!("crates/{name}/src")])
+                    .current_dir(&root)
+                    .output()
+                    .expect("git can be run");
+                let files = String::from_utf8(files.stdout).expect("names of ours");
+                files.lines().any(|file| has(&root.join(file)))
+            });
+            assert!(there, "{function} of the row `{begins}` is in none of {crates:?}");
+            n += usize::from(!besides.contains(&format!("`{function}`")));
+        }
+    }
+    assert!(page.contains(&format!("These are {n} functions")), "the walk has {n} functions");
+}
+
 /// The sources, without tests and comments, that have one of these names.
 fn sources_with(names: &[&str]) -> BTreeSet<String> {
     let root = xtask::root();

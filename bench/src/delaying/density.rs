@@ -5,7 +5,6 @@
 use raddle::explorer::Explorer;
 use raddle_corpus::program::Program;
 use raddle_corpus::protocols::PROTOCOLS;
-use raddle_engine::receive::ActorNews;
 use raddle_engine::strategy::{
     Answer, Cut, Event, Finished, Needs, Plan, Point, Remarks, Strategy,
 };
@@ -56,10 +55,6 @@ impl Strategy for RandomWithPrices {
         Answer::Take(option)
     }
 
-    fn dealt_with(&mut self, news: ActorNews) {
-        self.tracker.dealt_with(news);
-    }
-
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         self.tracker.heard(event);
         None
@@ -105,14 +100,6 @@ impl Strategy for FailingSamples {
 
     fn decide(&mut self, point: &Point<'_>) -> Answer {
         self.inner.decide(point)
-    }
-
-    fn passed(&mut self, point: &Point<'_>, option: u32) {
-        self.inner.passed(point, option);
-    }
-
-    fn dealt_with(&mut self, news: ActorNews) {
-        self.inner.dealt_with(news);
     }
 
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {

@@ -238,7 +238,10 @@ impl Strategy for AtRandom {
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         match event {
             Event::Spawn { parent, child } => self.spawned(*parent, *child),
-            Event::Value { .. } | Event::Unasked { .. } => {}
+            Event::Value { .. }
+            | Event::Unasked { .. }
+            | Event::Passed { .. }
+            | Event::Actor(_) => {}
             Event::Step(step) => self.executed(step),
         }
         None

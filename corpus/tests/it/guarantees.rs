@@ -18,7 +18,6 @@ use raddle::{Config, Covered, Data, Note, Report, Timeouts, Verdict, thread};
 use raddle_corpus::run::{Ask, replay, run};
 use raddle_engine::Ended;
 use raddle_engine::explorer::Explorer;
-use raddle_engine::receive::ActorNews;
 use raddle_engine::strategy::{Answer, Cut, Event, Finished, Needs, Plan, Point, Strategy, Taken};
 use raddle_trace::{Assumption, Decision, Gaps, Outcome, SampleBound};
 
@@ -204,18 +203,6 @@ impl fmt::Debug for Broken {
 impl Strategy for Broken {
     fn needs(&self) -> Needs {
         self.strategy.needs()
-    }
-
-    fn passed(&mut self, point: &Point<'_>, option: u32) {
-        if !self.repeating {
-            self.strategy.passed(point, option);
-        }
-    }
-
-    fn dealt_with(&mut self, news: ActorNews) {
-        if !self.repeating {
-            self.strategy.dealt_with(news);
-        }
     }
 
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {

@@ -122,7 +122,10 @@ impl Observer for Collect {
     fn event(&mut self, event: &strategy::Event<'_>, _: Option<Cut>) {
         let step = match event {
             strategy::Event::Step(step) => step,
-            strategy::Event::Spawn { .. } | strategy::Event::Unasked { .. } => return,
+            strategy::Event::Spawn { .. }
+            | strategy::Event::Unasked { .. }
+            | strategy::Event::Passed { .. }
+            | strategy::Event::Actor(_) => return,
             strategy::Event::Value { task, taken, .. } => {
                 return self.values.entry(task.0).or_default().push(taken.option);
             }

@@ -14,7 +14,7 @@ use crate::limits::{Lap, MOST_KEPT, Stop};
 use crate::observer::{Audience, Ended, Observers};
 use crate::pulse::Pulse;
 use crate::search::{Isolate, Recorded, Search, Setup};
-use crate::strategy::{Cut, Finished, Stateful, Strategy, Stuck};
+use crate::strategy::{Cut, Finished, Shortcut, Stateful, Strategy, Stuck};
 use crate::witness::Witness;
 
 /// What a search found.
@@ -252,7 +252,10 @@ impl Exploration<'_, '_> {
         let ran = if let Some(apart) = apart {
             Some(Box::new(apart.run(search, asked, body, lap, number)?))
         } else {
-            search.listeners.generator = asked.generator().cloned();
+            search.listeners.generator = match asked.shortcut() {
+                Some(Shortcut::Draws(rng)) => Some(rng.clone()),
+                _ => None,
+            };
             search.ask(asked);
             let ran = search.run_next(body, lap, number);
             if search.listeners.repeat.untold > 0 {
@@ -261,7 +264,7 @@ impl Exploration<'_, '_> {
             ran
         };
         if let Some(drawn) = search.listeners.generator.take()
-            && let Some(own) = audience.while_running().generator()
+            && let Some(Shortcut::Draws(own)) = audience.while_running().shortcut()
         {
             // A stack may overflow between the two.
             let overflowed =

@@ -431,6 +431,8 @@ impl History {
             Event::Value { task, taken, .. } => self.value(*task, taken.option),
             Event::Unasked { task } => self.value(*task, 0),
             Event::Spawn { parent, child } => self.spawn(*parent, *child),
+            // Neither is a step.
+            Event::Passed { .. } | Event::Actor(_) => {}
         }
     }
 

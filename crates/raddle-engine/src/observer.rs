@@ -10,7 +10,6 @@
 
 use raddle_trace::{Carried, Counts, Covered, Divergence, Progress};
 
-use crate::receive::ActorNews;
 use crate::strategy::{
     Answer, Checkpoint, Cut, Event, Finished, Needs, Plan, Point, Remarks, Resumable, Stateful,
     Strategy, Unsupported,
@@ -244,7 +243,6 @@ impl<'a, 'b> Audience<'a, 'b> {
         }
         needs.steps |= steps;
         needs.skip_decided &= !steps;
-        needs.repeats &= !steps && !decisions;
         let (n_steps, skipped) = (0, 0);
         Self { strategy, observers, needs, strategy_steps, steps, decisions, n_steps, skipped }
     }
@@ -319,15 +317,10 @@ impl Strategy for Audience<'_, '_> {
         answer
     }
 
-    fn passed(&mut self, point: &Point<'_>, option: u32) {
-        self.strategy.passed(point, option);
-    }
-
-    fn dealt_with(&mut self, news: ActorNews) {
-        self.strategy.dealt_with(news);
-    }
-
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
+        if matches!(event, Event::Passed { .. } | Event::Actor(_)) {
+            return self.strategy.step(event);
+        }
         let is_step = matches!(event, Event::Step(_));
         self.n_steps += u64::from(is_step);
         let is_new = self.n_steps >= self.skipped + u64::from(is_step);
@@ -381,6 +374,8 @@ mod tests {
             Event::Value { task, .. } => 100 + u64::from(task.0),
             Event::Unasked { task } => 300 + u64::from(task.0),
             Event::Spawn { child, .. } => 200 + u64::from(child.0),
+            Event::Passed { option, .. } => 400 + u64::from(*option),
+            Event::Actor(news) => 500 + news.identity,
         }
     }
 

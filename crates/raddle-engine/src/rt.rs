@@ -818,7 +818,7 @@ pub fn dealt_with(actor: ObjectId, identity: u64, what: Done) {
     unsafe {
         if !ex.is_null() && (*ex).listeners.needs.on_host && (*ex).listeners.needs.messages {
             let news = ActorNews { by: (*ex).current, actor, identity, what };
-            (*(*ex).listeners.strategy).dealt_with(news);
+            (*(*ex).listeners.strategy).step(&Event::Actor(news));
         }
     }
 }

@@ -433,6 +433,38 @@ pub enum Event<'a> {
         /// The new task.
         child: TaskId,
     },
+    /// The plan has answered a point between tasks, if [`Needs::on_host`]. Observers are not told.
+    Passed {
+        /// The point.
+        point: &'a Point<'a>,
+        /// The option that the plan has.
+        option: u32,
+    },
+    /// An actor was created, or the test sent it something, if [`Needs::on_host`] and [`Needs::messages`]. Observers are
+    /// not told.
+    Actor(ActorNews),
+}
+
+/// What a strategy can say of its answers before it is asked.
+#[derive(Debug)]
+pub enum Shortcut<'a> {
+    /// It answers every point with [`Rng::below`] of the number of options and asks nothing else of the point. The
+    /// engine then draws itself, from a copy that it gives back before [`Strategy::end`], and need not call
+    /// [`Strategy::decide`].
+    Draws(&'a mut Rng),
+    /// It often takes the same option several times in a row.
+    Repeats(&'a mut dyn Repeating),
+}
+
+/// A strategy that knows for how long its last answer holds.
+pub trait Repeating: fmt::Debug {
+    /// At how many of the points between tasks that come next it would take the option that it took last, as long as the
+    /// options stay the same and the task that was taken does not yield. The engine takes it there without asking, and
+    /// tells how often it did ([`repeated`](Self::repeated)) before it asks again and before [`Strategy::end`].
+    fn repeats(&self) -> u32;
+
+    /// The option that was taken last has been taken at so many points more.
+    fn repeated(&mut self, times: u32);
 }
 
 /// An op that has been announced and cannot run.
@@ -491,12 +523,10 @@ pub struct Needs {
     /// What objects and passive tasks are called is kept, for [`Pending::label`] and [`Pending::name`].
     pub labels: bool,
     /// At points between tasks [`Strategy::decide`] is called on the host's stack, where user code may run, and
-    /// [`Strategy::passed`] at those that the plan answers. Each op then switches to the host and back.
+    /// those that the plan answers are told ([`Event::Passed`]). Each op then switches to the host and back.
     pub on_host: bool,
     /// Messages have identities: [`Pending::delivery`], [`Pending::sending`], [`Step::effects`] and [`Step::sent`] answer.
     pub messages: bool,
-    /// [`Strategy::repeats`] is called. Costs where that is mostly 0, and spares much where it is not.
-    pub repeats: bool,
 }
 
 impl Default for Needs {
@@ -509,7 +539,6 @@ impl Default for Needs {
             labels: false,
             on_host: false,
             messages: false,
-            repeats: false,
         }
     }
 }
@@ -638,37 +667,6 @@ pub trait Strategy: Send {
     /// Picks an option at a point that the plan does not answer.
     fn decide(&mut self, point: &Point<'_>) -> Answer;
 
-    /// What it draws from, if it answers every point with [`Rng::below`] of the number of options and asks nothing else
-    /// of the point. The engine then draws itself, from a copy that it gives back before [`end`](Self::end), and need not
-    /// call [`decide`](Self::decide). Not to be forwarded by a strategy that decides something itself.
-    fn generator(&mut self) -> Option<&mut Rng> {
-        None
-    }
-
-    /// At how many of the points between tasks that come next it would take the option that it took last, if
-    /// [`Needs::repeats`]: as long as the options stay the same and the task that was taken does not yield. The engine
-    /// takes it there without asking, and tells how often it did ([`repeated`](Self::repeated)) before it asks again and
-    /// before [`end`](Self::end). Not to be forwarded by a strategy that decides something itself.
-    fn repeats(&self) -> u32 {
-        0
-    }
-
-    /// The option that was taken last has been taken at so many points more, as [`repeats`](Self::repeats) allowed.
-    fn repeated(&mut self, times: u32) {
-        let _ = times;
-    }
-
-    /// The plan has answered a point between tasks with this option, if [`Needs::on_host`].
-    fn passed(&mut self, point: &Point<'_>, option: u32) {
-        let _ = (point, option);
-    }
-
-    /// An actor was created, or the test sent it something, if [`Needs::on_host`] and [`Needs::messages`]. In order with
-    /// [`step`](Self::step).
-    fn dealt_with(&mut self, news: ActorNews) {
-        let _ = news;
-    }
-
     /// Is notified of what happens, if [`Needs::steps`], but for [`Plan::steps_to_skip`]. Only the answer
     /// to a [step](Event::Step) can cut the execution; what is answered to others is not looked at.
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
@@ -687,6 +685,11 @@ pub trait Strategy: Send {
     /// What else there is to say.
     fn remarks(&self) -> Remarks {
         Remarks::default()
+    }
+
+    /// What it can say of its answers before it is asked. Not to be forwarded by a strategy that decides something itself.
+    fn shortcut(&mut self) -> Option<Shortcut<'_>> {
+        None
     }
 
     /// Itself, if it can be saved and restored.
@@ -852,26 +855,6 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
         (**self).decide(point)
     }
 
-    fn generator(&mut self) -> Option<&mut Rng> {
-        (**self).generator()
-    }
-
-    fn repeats(&self) -> u32 {
-        (**self).repeats()
-    }
-
-    fn repeated(&mut self, times: u32) {
-        (**self).repeated(times);
-    }
-
-    fn passed(&mut self, point: &Point<'_>, option: u32) {
-        (**self).passed(point, option);
-    }
-
-    fn dealt_with(&mut self, news: ActorNews) {
-        (**self).dealt_with(news);
-    }
-
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         (**self).step(event)
     }
@@ -886,6 +869,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn remarks(&self) -> Remarks {
         (**self).remarks()
+    }
+
+    fn shortcut(&mut self) -> Option<Shortcut<'_>> {
+        (**self).shortcut()
     }
 
     fn resumable(&mut self) -> Option<&mut dyn Resumable> {

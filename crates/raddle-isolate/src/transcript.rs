@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use raddle_engine::context::{self, Context};
 use raddle_engine::op::{ObjectId, Op, TaskId};
-use raddle_engine::receive::{ActorNews, Effects, Receive, ReceiveName};
+use raddle_engine::receive::{Effects, Receive, ReceiveName};
 use raddle_engine::search::{Heard, Numbers};
 use raddle_engine::strategy::{
     Answer, Cut, Event, Label, Lane, Needs, Options, Pending, Plan, Point, Step, Strategy, Stuck,
@@ -91,6 +91,17 @@ impl<'a> ForkTranscript<'a> {
     }
 }
 
+impl ForkTranscript<'_> {
+    /// The plan has answered a point.
+    fn passed(&mut self, point: &Point<'_>, option: u32) -> Option<Cut> {
+        self.explain();
+        self.log.put(Entry::Passed(option));
+        let pending = self.offer(point);
+        let point = Point { pending: &pending, ..*point };
+        self.inner.step(&Event::Passed { point: &point, option })
+    }
+}
+
 impl Strategy for ForkTranscript<'_> {
     fn needs(&self) -> Needs {
         self.inner.needs()
@@ -108,18 +119,6 @@ impl Strategy for ForkTranscript<'_> {
         answer
     }
 
-    fn passed(&mut self, point: &Point<'_>, option: u32) {
-        self.explain();
-        self.log.put(Entry::Passed(option));
-        let pending = self.offer(point);
-        self.inner.passed(&Point { pending: &pending, ..*point }, option);
-    }
-
-    fn dealt_with(&mut self, news: ActorNews) {
-        self.log.put(Entry::Actor(news));
-        self.inner.dealt_with(news);
-    }
-
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         match event {
             Event::Step(step) => return self.executed(step),
@@ -128,6 +127,8 @@ impl Strategy for ForkTranscript<'_> {
                 self.log.put(Entry::Value(task, taken, during));
             }
             &Event::Unasked { task } => self.log.put(Entry::Unasked(task)),
+            &Event::Actor(news) => self.log.put(Entry::Actor(news)),
+            &Event::Passed { point, option } => return self.passed(point, option),
         }
         self.inner.step(event)
     }
@@ -363,7 +364,7 @@ pub(crate) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> 
                 let pending = &Again(&hearing);
                 let point = Point { index, options, running, last, objects, pending };
                 if let Some(option) = planned.take() {
-                    strategy.passed(&point, option);
+                    strategy.step(&Event::Passed { point: &point, option });
                     continue;
                 }
                 let answer = strategy.decide(&point);
@@ -379,7 +380,9 @@ pub(crate) fn hear(log: Log, strategy: &mut dyn Strategy, texts: &mut Texts) -> 
             Some(Entry::Spawn(parent, child)) => {
                 strategy.step(&Event::Spawn { parent, child });
             }
-            Some(Entry::Actor(news)) => strategy.dealt_with(news),
+            Some(Entry::Actor(news)) => {
+                strategy.step(&Event::Actor(news));
+            }
             Some(Entry::Value(task, taken, during)) => {
                 strategy.step(&Event::Value { task, taken, during });
             }

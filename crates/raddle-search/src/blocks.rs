@@ -9,7 +9,6 @@
 
 use std::fmt;
 
-use raddle_engine::receive::ActorNews;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Plan, Point, Remarks,
     Resumable, SearchPart, Strategy, Unsupported,
@@ -141,18 +140,6 @@ impl Strategy for Blocks {
 
     fn decide(&mut self, point: &Point<'_>) -> Answer {
         self.current.as_mut().map_or(Answer::Take(0), |current| current.sampler.decide(point))
-    }
-
-    fn passed(&mut self, point: &Point<'_>, option: u32) {
-        if let Some(current) = &mut self.current {
-            current.sampler.passed(point, option);
-        }
-    }
-
-    fn dealt_with(&mut self, news: ActorNews) {
-        if let Some(current) = &mut self.current {
-            current.sampler.dealt_with(news);
-        }
     }
 
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {

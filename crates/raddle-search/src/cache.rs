@@ -230,6 +230,7 @@ impl Cache {
             Event::Value { task, taken, .. } => self.value(task, taken),
             Event::Unasked { task } => self.value(task, Taken { option: 0, of: 1 }),
             Event::Step(ref step) => self.step(step),
+            Event::Passed { .. } | Event::Actor(_) => {}
         }
     }
 

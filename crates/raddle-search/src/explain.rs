@@ -302,7 +302,11 @@ impl Strategy for Explain {
                 self.run.value(*task, taken.option);
             }
             Event::Unasked { task } if given => self.history.value(*task, 0),
-            Event::Spawn { .. } | Event::Value { .. } | Event::Unasked { .. } => {}
+            Event::Spawn { .. }
+            | Event::Value { .. }
+            | Event::Unasked { .. }
+            | Event::Passed { .. }
+            | Event::Actor(_) => {}
         }
         None
     }

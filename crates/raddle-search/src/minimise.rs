@@ -329,7 +329,10 @@ impl Strategy for Minimise {
             return search.step(event);
         }
         match event {
-            Event::Spawn { .. } | Event::Unasked { .. } => {}
+            Event::Spawn { .. }
+            | Event::Unasked { .. }
+            | Event::Passed { .. }
+            | Event::Actor(_) => {}
             Event::Value { task, taken, .. } => self.run.value(*task, taken.option),
             Event::Step(step) => {
                 if !step.immediate {

@@ -10,7 +10,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use raddle_engine::receive::ActorNews;
 use raddle_engine::states::{
     AskedStates, CannotSearch, FoundStates, SavedStates, StateSearch, StateSpace,
 };
@@ -237,18 +236,6 @@ impl Strategy for OverStates {
 
     fn decide(&mut self, point: &Point<'_>) -> Answer {
         if self.falls_back() { self.fallback.decide(point) } else { Answer::Take(0) }
-    }
-
-    fn passed(&mut self, point: &Point<'_>, option: u32) {
-        if self.falls_back() {
-            self.fallback.passed(point, option);
-        }
-    }
-
-    fn dealt_with(&mut self, news: ActorNews) {
-        if self.falls_back() {
-            self.fallback.dealt_with(news);
-        }
     }
 
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {

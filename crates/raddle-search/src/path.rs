@@ -14,7 +14,6 @@ mod expansion;
 use std::borrow::Cow;
 use std::fmt;
 
-use raddle_engine::receive::ActorNews;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Plan, Point, Remarks,
     Resumable, SearchPart, Strategy, Taken, Unsupported,
@@ -303,14 +302,6 @@ impl<E: Expansion> Strategy for PathSearch<E> {
             }
             Err(cut) => Answer::Cut(cut),
         }
-    }
-
-    fn passed(&mut self, point: &Point<'_>, option: u32) {
-        self.expansion.passed(point, option);
-    }
-
-    fn dealt_with(&mut self, news: ActorNews) {
-        self.expansion.dealt_with(news);
     }
 
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {

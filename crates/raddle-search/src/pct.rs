@@ -25,8 +25,8 @@
 
 use raddle_engine::op::TaskId;
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Choice, Finished, Needs, Options, Plan, Point, Resumable, Strategy,
-    Unsupported,
+    Answer, Checkpoint, Choice, Finished, Needs, Options, Plan, Point, Repeating, Resumable,
+    Shortcut, Strategy, Unsupported,
 };
 use raddle_trace::{Covered, SampleBound};
 
@@ -181,7 +181,7 @@ impl Pct {
 
 impl Strategy for Pct {
     fn needs(&self) -> Needs {
-        Needs { plans: false, repeats: true, ..Needs::default() }
+        Needs { plans: false, ..Needs::default() }
     }
 
     fn begin(&mut self, plan: &mut Plan) -> bool {
@@ -216,13 +216,8 @@ impl Strategy for Pct {
         Answer::Take(chosen as u32)
     }
 
-    // Priorities stay what they are until a change point comes or a task yields.
-    fn repeats(&self) -> u32 {
-        if self.lowered { 0 } else { self.next_change.saturating_sub(self.decisions) }
-    }
-
-    fn repeated(&mut self, times: u32) {
-        self.decisions = self.decisions.saturating_add(times);
+    fn shortcut(&mut self) -> Option<Shortcut<'_>> {
+        Some(Shortcut::Repeats(self))
     }
 
     fn end(&mut self, execution: &Finished<'_>) {
@@ -248,6 +243,17 @@ impl Strategy for Pct {
 
     fn resumable(&mut self) -> Option<&mut dyn Resumable> {
         Some(self)
+    }
+}
+
+impl Repeating for Pct {
+    // Priorities stay what they are until a change point comes or a task yields.
+    fn repeats(&self) -> u32 {
+        if self.lowered { 0 } else { self.next_change.saturating_sub(self.decisions) }
+    }
+
+    fn repeated(&mut self, times: u32) {
+        self.decisions = self.decisions.saturating_add(times);
     }
 }
 
@@ -538,7 +544,7 @@ mod tests {
     }
 
     /// Asks only where an answer is not known to be the last one again, as the engine does.
-    struct Repeating {
+    struct AskedSeldom {
         pct: Pct,
         options: Vec<Choice>,
         taken: u32,
@@ -546,14 +552,14 @@ mod tests {
         untold: u32,
     }
 
-    impl Repeating {
+    impl AskedSeldom {
         fn tell(&mut self) {
             self.pct.repeated(std::mem::take(&mut self.untold));
             self.left = 0;
         }
     }
 
-    impl Strategy for Repeating {
+    impl Strategy for AskedSeldom {
         fn begin(&mut self, plan: &mut Plan) -> bool {
             self.pct.begin(plan)
         }
@@ -597,11 +603,11 @@ mod tests {
         for depth in 1..5 {
             let mut asked = Pct::new(depth.into(), depth);
             let (pct, options) = (asked.clone(), Vec::new());
-            let mut repeating = Repeating { pct, options, taken: 0, left: 0, untold: 0 };
+            let mut repeating = AskedSeldom { pct, options, taken: 0, left: 0, untold: 0 };
             assert_eq!(toy::first(&mut repeating, &toy, 200), toy::first(&mut asked, &toy, 200));
             assert_eq!(repeating.covered(), asked.covered());
         }
-        assert!(Pct::new(1, 1).needs().repeats);
+        assert!(matches!(Pct::new(1, 1).shortcut(), Some(Shortcut::Repeats(_))));
     }
 
     #[test]

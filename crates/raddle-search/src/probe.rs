@@ -13,7 +13,6 @@
 //! meet the part with most of the executions.
 //! Overreports: nothing that the band does not say.
 
-use raddle_engine::receive::ActorNews;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Options, Plan, Point,
     Remarks, Resumable, SearchPart, Strategy, Unsupported,
@@ -169,18 +168,6 @@ impl<S: Strategy> Strategy for Probes<S> {
 
     fn decide(&mut self, point: &Point<'_>) -> Answer {
         if self.probing { Answer::Take(self.draw(point)) } else { self.inner.decide(point) }
-    }
-
-    fn passed(&mut self, point: &Point<'_>, option: u32) {
-        if !self.probing {
-            self.inner.passed(point, option);
-        }
-    }
-
-    fn dealt_with(&mut self, news: ActorNews) {
-        if !self.probing {
-            self.inner.dealt_with(news);
-        }
     }
 
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {

@@ -12,7 +12,7 @@
 //! these some bugs are more frequent and more of them rarer: `docs/decisions/points-of-random.md`.
 
 use raddle_engine::strategy::{
-    Answer, Checkpoint, Finished, Needs, Plan, Point, Resumable, Strategy, Unsupported,
+    Answer, Checkpoint, Finished, Needs, Plan, Point, Resumable, Shortcut, Strategy, Unsupported,
 };
 use raddle_trace::Covered;
 
@@ -51,8 +51,8 @@ impl Strategy for Random {
         Answer::Take(self.rng.below(point.arity()))
     }
 
-    fn generator(&mut self) -> Option<&mut Rng> {
-        Some(&mut self.rng)
+    fn shortcut(&mut self) -> Option<Shortcut<'_>> {
+        Some(Shortcut::Draws(&mut self.rng))
     }
 
     fn end(&mut self, _: &Finished<'_>) {

@@ -18,7 +18,6 @@
 //! Misses: executions with many delays, with the chance that the guarantee names.
 //! Overreports: nothing.
 
-use raddle_engine::receive::ActorNews;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Event, Finished, Needs, Options, Plan, Point, Remarks, Resumable,
     Strategy, Unsupported,
@@ -232,14 +231,6 @@ impl Strategy for StrataSample {
         let option = place.option((0, 0)).expect("an option is free");
         self.state.run.places.push(place);
         Answer::Take(option)
-    }
-
-    fn passed(&mut self, point: &Point<'_>, option: u32) {
-        self.tracker.take(point, option);
-    }
-
-    fn dealt_with(&mut self, news: ActorNews) {
-        self.tracker.dealt_with(news);
     }
 
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {

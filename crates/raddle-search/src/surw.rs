@@ -245,7 +245,10 @@ impl Strategy for Surw {
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         match event {
             Event::Spawn { parent, child } => self.spawned(*parent, *child),
-            Event::Value { .. } | Event::Unasked { .. } => {}
+            Event::Value { .. }
+            | Event::Unasked { .. }
+            | Event::Passed { .. }
+            | Event::Actor(_) => {}
             Event::Step(step) if step.immediate => self.joined(step.task),
             Event::Step(step) if step.point.is_some() && step.point == self.decided => {}
             Event::Step(step) => self.executed(step.task, object_of(step)),

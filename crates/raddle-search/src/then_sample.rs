@@ -8,7 +8,6 @@
 //! Misses: what the search had left, but for what is drawn.
 //! Overreports: nothing.
 
-use raddle_engine::receive::ActorNews;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Estimating, Event, Finished, Needs, Plan, Point, Remarks, Resumable,
     Strategy, Unsupported,
@@ -85,14 +84,6 @@ impl Strategy for ThenSample {
 
     fn decide(&mut self, point: &Point<'_>) -> Answer {
         self.asked().decide(point)
-    }
-
-    fn passed(&mut self, point: &Point<'_>, option: u32) {
-        self.asked().passed(point, option);
-    }
-
-    fn dealt_with(&mut self, news: ActorNews) {
-        self.asked().dealt_with(news);
     }
 
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {

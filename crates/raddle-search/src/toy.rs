@@ -285,7 +285,7 @@ fn ask(
     let option = match plan.prefix.get(decisions.len()) {
         Some(&planned) => {
             if strategy.needs().on_host && matches!(options, Options::Schedule(_)) {
-                strategy.passed(&point, planned);
+                strategy.step(&Event::Passed { point: &point, option: planned });
             }
             planned
         }

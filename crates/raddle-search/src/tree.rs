@@ -83,7 +83,6 @@ mod visited;
 mod windows;
 
 use raddle_engine::op::TaskId;
-use raddle_engine::receive::ActorNews;
 use raddle_engine::store::Store as Disk;
 use raddle_engine::strategy::{
     Answer, Checkpoint, Cut, Divisible, Estimating, Event, Finished, Needs, Options, Plan, Point,
@@ -568,18 +567,6 @@ impl<O: Order> Strategy for TreeSearch<O> {
         Answer::Take(default)
     }
 
-    fn passed(&mut self, point: &Point<'_>, option: u32) {
-        if let Some(explorer) = self.order.explorer() {
-            explorer.take(point, option);
-        }
-    }
-
-    fn dealt_with(&mut self, news: ActorNews) {
-        if let Some(explorer) = self.order.explorer() {
-            explorer.dealt_with(news);
-        }
-    }
-
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         if let Some(explorer) = self.order.explorer() {
             explorer.heard(event);
@@ -598,7 +585,7 @@ impl<O: Order> Strategy for TreeSearch<O> {
         match event {
             Event::Spawn { parent, child } => comparison.spawn(*parent, *child),
             Event::Value { during, .. } => comparison.value(*during, path, nodes),
-            Event::Unasked { .. } => {}
+            Event::Unasked { .. } | Event::Passed { .. } | Event::Actor(_) => {}
             Event::Step(step) => {
                 return comparison.step(step, path, nodes).then_some(Cut::Redundant);
             }

@@ -227,7 +227,10 @@ impl Observer for TreeRecorder {
 
     fn event(&mut self, event: &Event<'_>, cut: Option<Cut>) {
         match event {
-            Event::Spawn { .. } | Event::Unasked { .. } => {}
+            Event::Spawn { .. }
+            | Event::Unasked { .. }
+            | Event::Passed { .. }
+            | Event::Actor(_) => {}
             Event::Value { .. } => self.n_decided += 1,
             Event::Step(step) => {
                 if let Some(point) = step.point {

@@ -123,7 +123,10 @@ impl Strategy for Urw {
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         match event {
             Event::Spawn { parent, child } => self.counted.spawn(*parent, *child),
-            Event::Value { .. } | Event::Unasked { .. } => {}
+            Event::Value { .. }
+            | Event::Unasked { .. }
+            | Event::Passed { .. }
+            | Event::Actor(_) => {}
             Event::Step(step) if step.immediate => self.counted.join(step.task),
             Event::Step(step) if step.point.is_some() && step.point == self.decided => {}
             Event::Step(step) if self.counts() => {

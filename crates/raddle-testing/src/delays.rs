@@ -287,13 +287,10 @@ impl Strategy for WithinDelays {
         Answer::Take(option as u32)
     }
 
-    fn dealt_with(&mut self, news: ActorNews) {
-        self.notes.push(Note::Actor(news));
-    }
-
     fn step(&mut self, event: &Event<'_>) -> Option<Cut> {
         match event {
             Event::Spawn { child, .. } => self.notes.push(Note::Spawned(*child)),
+            Event::Actor(news) => self.notes.push(Note::Actor(*news)),
             Event::Step(step) if !step.immediate => {
                 let effects = step.effects();
                 let created = effects.iter().flat_map(|did| did.created.iter());
@@ -304,7 +301,8 @@ impl Strategy for WithinDelays {
                 let (task, alone) = (step.task, step.point.is_none());
                 self.notes.push(Note::Ran { task, alone, created, sent_to });
             }
-            Event::Step(_) | Event::Value { .. } | Event::Unasked { .. } => {}
+            Event::Step(_) | Event::Value { .. } | Event::Unasked { .. } | Event::Passed { .. } => {
+            }
         }
         None
     }

@@ -110,21 +110,17 @@ pub fn add_to_summary(config: &Config, judged: &Judged) {
     Summary::new(config).add(&judged.report, judged.passed);
 }
 
-/// [`check_with`], of a configuration that may be wrong.
+/// [`check_with`], of a configuration that may be wrong. The one place where raddle panics and prints, but for lines of
+/// progress and those at the end of the process.
 #[track_caller]
 pub(crate) fn check_dyn(config: Result<Config, Error>, caller: &Location<'_>, test: &Body) {
-    finish(config.and_then(|config| {
+    let judged = config.and_then(|config| {
         let summary = Summary::new(&config);
         let judged = run(config, caller, test)?;
         summary.add(&judged.report, judged.passed);
         Ok(judged)
-    }));
-}
-
-/// The one place where raddle panics and prints, but for lines of progress and those at the end of the process.
-#[track_caller]
-fn finish(result: Result<Judged, Error>) {
-    match result {
+    });
+    match judged {
         Ok(Judged { text, passed: true, .. }) => print(&text),
         Ok(Judged { text, .. }) if terminal::wants_short_backtraces() => fail(text),
         Ok(Judged { text, .. }) => panic!("{text}"),
@@ -157,20 +153,12 @@ fn run(mut config: Config, caller: &Location<'_>, test: &Body) -> Result<Judged,
     let mut job = Job::from(config);
     job.lines = terminal::lines(&job.config);
     let caller = Some(caller);
-    let report = explore_with_learned_pairs(&mut job, caller, test)?;
+    let report =
+        with_learned_pairs(&mut job, caller, test, &mut |job| explore_dyn(job.clone(), test))?;
     Ok(finish_report(&job, report, test, caller, &mut |_| {}))
 }
 
-/// Searches, with the pairs of statements of earlier runs if they are kept.
-pub(crate) fn explore_with_learned_pairs(
-    job: &mut Job,
-    caller: Option<&Location<'_>>,
-    test: &Body,
-) -> Result<Report, Error> {
-    with_learned_pairs(job, caller, test, &mut |job| explore_dyn(job.clone(), test))
-}
-
-/// The same with another way to come to a report.
+/// Comes to a report by `explore`, with the pairs of statements and the orders of receives of earlier runs if they are kept.
 pub(crate) fn with_learned_pairs(
     job: &mut Job,
     caller: Option<&Location<'_>>,

@@ -251,7 +251,8 @@ fn fence() {
 }
 
 fn search(job: &mut Job, test: &Body, channel: &Channel) -> Result<Option<String>, Error> {
-    let explored = check::explore_with_learned_pairs(job, None, test);
+    let explored =
+        check::with_learned_pairs(job, None, test, &mut |job| explore_dyn(job.clone(), test));
     if let Some(tree) = &job.config.tree {
         channel.say(&Message::Tree { tree: Box::new(tree.decisions()) });
     }

@@ -14,7 +14,7 @@ use super::{Ending, Execution, Next, Repeat, slow_path};
 use crate::crash_log::DecisionMark;
 use crate::model::Model;
 use crate::op::TaskId;
-use crate::strategy::{Answer, Choice, Cut, Event, Options, Point, Taken};
+use crate::strategy::{Answer, Choice, Cut, Event, Options, Point, Shortcut, Taken};
 
 impl Execution {
     /// Who moves next?
@@ -139,8 +139,10 @@ impl Execution {
             let options: *const [Choice] = (*ex).enabled.options.as_slice();
             let (option, task) = Self::decide::<true>(ex, Options::Schedule(&*options))?;
             let listeners = &mut (*ex).listeners;
-            if listeners.asks_repeats {
-                let left = (*listeners.strategy).repeats();
+            if listeners.asks_repeats
+                && let Some(Shortcut::Repeats(strategy)) = (*listeners.strategy).shortcut()
+            {
+                let left = strategy.repeats();
                 listeners.repeat = Repeat { option, task, left, untold: 0 };
             }
             Some(task)
@@ -420,7 +422,7 @@ impl Execution {
             unsafe {
                 let view = View(ex);
                 let point = Self::point(&view, index, options);
-                (*(*ex).listeners.strategy).passed(&point, planned);
+                (*(*ex).listeners.strategy).step(&Event::Passed { point: &point, option: planned });
             }
         }
     }

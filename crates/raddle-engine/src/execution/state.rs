@@ -20,7 +20,7 @@ use crate::recorder::Recorder;
 use crate::rng::Rng;
 use crate::script::Script;
 use crate::seen::Seen;
-use crate::strategy::{Choice, Cut, Label, Needs, Plan, Strategy, Taken};
+use crate::strategy::{Choice, Cut, Label, Needs, Plan, Shortcut, Strategy, Taken};
 use crate::tape::Tape;
 use crate::task::{NO_SLOT, Task};
 use crate::witness::Witness;
@@ -240,7 +240,7 @@ impl Decisions {
 }
 
 /// The option that the strategy took last, and how often it is taken again without asking: see
-/// [`Strategy::repeats`].
+/// [`Shortcut::Repeats`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Repeat {
     pub(crate) option: u32,
@@ -329,7 +329,9 @@ impl Listeners {
     pub(crate) fn tell_repeated(&mut self) {
         let times = std::mem::take(&mut self.repeat.untold);
         // SAFETY: the strategy outlives the search, and holds no way back to the execution.
-        unsafe { (*self.strategy).repeated(times) };
+        if let Some(Shortcut::Repeats(strategy)) = unsafe { (*self.strategy).shortcut() } {
+            strategy.repeated(times);
+        }
     }
 
     /// The witness needs to hear no more.
@@ -352,10 +354,15 @@ impl Listeners {
             && !self.has_crash_log
             && decisions.plan.prefix.is_empty();
         self.repeat = Repeat::NONE;
-        self.asks_repeats = self.needs.repeats
-            && !self.needs.plans
+        let repeats = || {
+            // SAFETY: the strategy outlives the search, and holds no way back to the execution.
+            matches!(unsafe { (*self.strategy).shortcut() }, Some(Shortcut::Repeats(_)))
+        };
+        self.asks_repeats = !self.needs.plans
             && !self.has_crash_log
-            && decisions.plan.prefix.is_empty();
+            && decisions.plan.prefix.is_empty()
+            && self.generator.is_none()
+            && repeats();
         let asked = self.needs.steps && !decisions.strict;
         self.strategy_from_step = if asked { decisions.plan.steps_to_skip } else { u64::MAX };
         self.notify_from_step = if self.takes_text() { 0 } else { self.strategy_from_step };

@@ -27,7 +27,7 @@ impl Observer for Heard {
             Event::Step(_) => self.steps += 1,
             Event::Value { .. } => self.values += 1,
             Event::Spawn { .. } => self.spawned += 1,
-            Event::Unasked { .. } => {}
+            Event::Unasked { .. } | Event::Passed { .. } | Event::Actor(_) => {}
         }
     }
 

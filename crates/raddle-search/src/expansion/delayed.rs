@@ -12,7 +12,6 @@
 //! the cache misses.
 //! Overreports: nothing.
 
-use raddle_engine::receive::ActorNews;
 use raddle_engine::strategy::{Cut, Event, Finished, Needs, Options, Point, Unsupported};
 use raddle_trace::Covered;
 use serde::{Deserialize, Serialize};
@@ -156,14 +155,6 @@ impl Expansion for Delayed {
             self.marks.push(mark.ok_or(Cut::Redundant)?);
         }
         Ok(Priced { options, rank: 0 })
-    }
-
-    fn passed(&mut self, point: &Point<'_>, option: u32) {
-        self.tracker.take(point, option);
-    }
-
-    fn dealt_with(&mut self, news: ActorNews) {
-        self.tracker.dealt_with(news);
     }
 
     fn heard(&mut self, event: &Event<'_>, _: &[Priced]) -> Option<Cut> {

@@ -315,7 +315,10 @@ impl Expansion for GoodSiblings {
                 let (last, born) = *self.lane(parent);
                 self.lane(child).1 = if last > 0 { last } else { born };
             }
-            Event::Value { .. } | Event::Unasked { .. } => {}
+            Event::Value { .. }
+            | Event::Unasked { .. }
+            | Event::Passed { .. }
+            | Event::Actor(_) => {}
         }
         None
     }

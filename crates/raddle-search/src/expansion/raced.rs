@@ -176,6 +176,7 @@ impl Expansion for Raced {
             Event::Spawn { parent, child } => self.history.spawn(parent, child),
             Event::Value { task, taken, .. } => self.history.value(task, taken.option),
             Event::Unasked { task } => self.history.value(task, 0),
+            Event::Passed { .. } | Event::Actor(_) => {}
         }
         None
     }

@@ -574,6 +574,8 @@ impl Expansion for Reduced {
                 self.history.value(task, 0);
                 self.guide.decided(0, true, self.current.heard as u32);
             }
+            // Only explorers ask for these.
+            Event::Passed { .. } | Event::Actor(_) => {}
         }
         None
     }

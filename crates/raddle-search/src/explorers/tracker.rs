@@ -8,7 +8,7 @@
 //! # What the explorer hears, and when
 //! All of every execution, from its first step on, so that its state is nowhere stored: a search that goes on in
 //! another process, or at another branch, has it again when it gets there. So [`Plan::steps_to_skip`] stays 0 under
-//! an explorer, and the engine tells of the points that the plan answers ([`Strategy::passed`]), with the options
+//! an explorer, and the engine tells of the points that the plan answers ([`Event::Passed`]), with the options
 //! that there were. Steps are noted where they are told, on a task's small stack, and the explorer hears of them
 //! at the next point, on the host's: no user code runs elsewhere.
 //!
@@ -17,7 +17,7 @@
 //! [`Woken`](ProcessEvent::Woken). A task that fairness holds back after yields counts as blocked.
 //!
 //! [`Plan::steps_to_skip`]: raddle_engine::strategy::Plan::steps_to_skip
-//! [`Strategy::passed`]: raddle_engine::strategy::Strategy::passed
+//! [`Event::Passed`]: raddle_engine::strategy::Event::Passed
 
 use std::sync::Arc;
 
@@ -237,7 +237,7 @@ impl Tracker {
         self.hashes = true;
     }
 
-    /// Notes what happens. No code of the explorer runs here.
+    /// Notes what happens. Code of the explorer runs only where the plan has answered a point, which is on the host's stack.
     pub fn heard(&mut self, event: &Event<'_>) {
         match *event {
             Event::Spawn { parent, child } => self.news.push(News::Spawn { parent, child }),
@@ -251,13 +251,10 @@ impl Tracker {
                     effects,
                 });
             }
+            Event::Actor(news) => self.news.push(News::Actor(news)),
+            Event::Passed { point, option } => self.take(point, option),
             Event::Step(_) | Event::Value { .. } | Event::Unasked { .. } => {}
         }
-    }
-
-    /// Notes what was done to an actor. No code of the explorer runs here.
-    pub fn dealt_with(&mut self, news: ActorNews) {
-        self.news.push(News::Actor(news));
     }
 
     /// Ranks the options of a point between tasks; says which is free. None if the explorer is in trouble.

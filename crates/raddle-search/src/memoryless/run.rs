@@ -396,6 +396,7 @@ impl Run {
                 self.note_value(at, taken.option);
             }
             Event::Unasked { .. } => self.note_value(Some(self.heard), 0),
+            Event::Passed { .. } | Event::Actor(_) => {}
         }
         None
     }

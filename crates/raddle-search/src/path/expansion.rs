@@ -5,7 +5,6 @@
 
 use std::fmt;
 
-use raddle_engine::receive::ActorNews;
 use raddle_engine::strategy::{Cut, Event, Finished, Needs, Point, SearchPart, Unsupported};
 use raddle_trace::unit::{Sibling, Upwards};
 use raddle_trace::{Covered, PairCount};
@@ -74,16 +73,6 @@ pub trait Expansion: fmt::Debug + Send {
     /// # Errors
     /// If the execution need not go on.
     fn arrive(&mut self, point: &Point<'_>) -> Result<Self::Point, Cut>;
-
-    /// A point between tasks that the plan answers with this option, if [`Needs::on_host`].
-    fn passed(&mut self, point: &Point<'_>, option: u32) {
-        let _ = (point, option);
-    }
-
-    /// See [`Strategy::dealt_with`](raddle_engine::strategy::Strategy::dealt_with).
-    fn dealt_with(&mut self, news: ActorNews) {
-        let _ = news;
-    }
 
     /// Why the search cannot go on, if its explorer is wrong: a sentence.
     fn trouble(&self) -> Option<&str> {

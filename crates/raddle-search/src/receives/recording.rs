@@ -160,7 +160,10 @@ impl Recording {
                 self.run.received.push(received);
                 return self.run.received.last().map(|received| (received, *step));
             }
-            Event::Spawn { .. } | Event::Unasked { .. } => {}
+            Event::Spawn { .. }
+            | Event::Unasked { .. }
+            | Event::Passed { .. }
+            | Event::Actor(_) => {}
         }
         None
     }

@@ -349,7 +349,10 @@ impl Observer for Rule {
                 self.looks.remove(parent);
                 return;
             }
-            Event::Value { .. } | Event::Unasked { .. } => return,
+            Event::Value { .. }
+            | Event::Unasked { .. }
+            | Event::Passed { .. }
+            | Event::Actor(_) => return,
         };
         if !step.immediate {
             self.moved.push(step.task.0);
