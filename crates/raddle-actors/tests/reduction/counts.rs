@@ -176,6 +176,16 @@ fn a_fault_depends_on_its_victim_alone() {
 }
 
 #[test]
+fn a_loss_and_a_duplicate_depend_on_their_victims_alone() {
+    // Without a duplicate, nothing or one of n messages is lost: n + 1. With a duplicate of one of n, there are n that may be lost:
+    // the others, and the second copy; n (n + 1).
+    let once = Faults { losses: 1, duplicates: 1, ..Faults::default() };
+    for n in [1, 2, 3] {
+        traces(u64::from((n + 1) * (n + 1)), &|| strangers(n, once));
+    }
+}
+
+#[test]
 fn a_crash_depends_on_its_victim_alone() {
     // No crash; or one actor crashes after its message, or before it and then the message is dropped or comes
     // after the restart. Which victim a crash that sleeps would have is not known, so some executions are cut.
