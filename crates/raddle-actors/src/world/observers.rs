@@ -64,7 +64,7 @@ impl Observers {
         seen.fold(own, |bits, (_, bit)| bits | bit)
     }
 
-    /// The bit of crashes, and of steps that create actors: victims are chosen by their numbers, which are in the order of
+    /// The bits of steps that create actors: victims of crashes are chosen by their numbers, which are in the order of
     /// creation.
     pub(crate) fn of_census(&self) -> Things {
         if self.crashes { CENSUS } else { 0 }
