@@ -149,9 +149,11 @@ pub(crate) trait Store: Sized {
     /// Wakes a test or thread outside the system.
     fn answer(&mut self, answer: Box<dyn FnOnce() + Send>);
 
-    /// Nothing can go wrong with the message that is delivered. If something could have, had not so much gone wrong
-    /// before, a search hears of it.
-    fn no_fault_left(&mut self) {}
+    /// This cannot go wrong with the message that is delivered. If it could have, had not so much gone wrong before, a
+    /// search hears of it.
+    fn no_fault_left(&mut self, fault: MessageFault) {
+        let _ = fault;
+    }
     /// The crash that was taken has happened. A crash that was taken and did not happen is armed
     /// again when a test has messages handled once more ([`World`](crate::world::World)); a search
     /// over states has all handled at once, so nothing is armed twice and there is nothing to count.
@@ -230,18 +232,27 @@ fn deliver<S: Store>(store: &mut S, from: Sender, to: ActorId, message: S::Messa
     }
 }
 
-/// Decides what goes wrong with a message.
+/// Decides what goes wrong with a message: at most one thing.
 #[inline]
 fn message_fault<S: Store>(store: &mut S) -> Option<MessageFault> {
-    let options = store.message_faults().options();
-    if options == 1 {
-        store.no_fault_left();
-        return None;
+    MessageFault::ALL.into_iter().find(|&fault| goes_wrong(store, fault))
+}
+
+/// Decides whether this goes wrong with a message. Each fault has a question of its own, so that an answer means the same
+/// whatever is left of the others: with one question for both, its second option would be a loss or, once all losses
+/// had happened, a duplicate, and every step would depend on every other.
+#[inline]
+fn goes_wrong<S: Store>(store: &mut S, fault: MessageFault) -> bool {
+    if !store.message_faults().include(fault) {
+        store.no_fault_left(fault);
+        return false;
     }
-    let option = store.turn().choose(options);
-    let fault = store.message_faults().spend(option);
-    store.turn().spent = fault.is_some();
-    fault
+    let happens = store.turn().choose(2) == 1;
+    if happens {
+        store.message_faults().spend(fault);
+        store.turn().spent = true;
+    }
+    happens
 }
 
 /// A timer fires, unless as many of its actor have fired as may.

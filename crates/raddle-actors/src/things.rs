@@ -18,12 +18,12 @@ const LOOKS: u32 = 4;
 /// Where the shared bits begin.
 const SHARED: u32 = 2 * ACTORS + MONITORS + LOOKS;
 
-/// The bit of faults whose options are ambiguous.
-pub(crate) const FAULTS: Things = 1 << 127;
 /// The bit of tests that count steps, or look at the whole system after each.
-pub(crate) const ALL: Things = 1 << 126;
-/// The bit of what a crash depends on besides its victim: how many actors there are.
-pub(crate) const CENSUS: Things = 1 << 125;
+pub(crate) const ALL: Things = 1 << 127;
+/// How many crashes have bits of their own.
+const CRASHES: u32 = 4;
+/// What steps that create actors touch for crashes, whose victims are chosen by number: a bit of each crash.
+pub(crate) const CENSUS: Things = ((1 << CRASHES) - 1) << (127 - CRASHES);
 
 /// One of the shared bits.
 fn shared(name: u64) -> Things {
@@ -74,6 +74,12 @@ pub(crate) fn monitor(index: u32) -> Things {
     if index < MONITORS { 1 << (2 * ACTORS + index) } else { shared(u64::from(index) << 32 | 1) }
 }
 
+/// What a crash touches besides its victim: how many actors there are. Two crashes read that and do not change it, so they
+/// share no bit, unless there are many.
+pub(crate) fn census(nth: u32) -> Things {
+    1 << (CENSUS.trailing_zeros() + nth % CRASHES)
+}
+
 /// The bit of something that looks at some actors after each of their steps.
 pub(crate) fn look(index: u32) -> Things {
     if index < LOOKS {
@@ -89,7 +95,7 @@ mod tests {
 
     #[test]
     fn what_has_a_bit_of_its_own_shares_it_with_nothing() {
-        let mut all = FAULTS | ALL | CENSUS;
+        let mut all = ALL;
         let mut is_new = |things: Things| {
             assert_eq!((things.count_ones(), all & things), (1, 0));
             all |= things;
@@ -101,6 +107,8 @@ mod tests {
         }
         (0..MONITORS).for_each(|index| is_new(monitor(index)));
         (0..LOOKS).for_each(|index| is_new(look(index)));
+        (0..CRASHES).for_each(|nth| is_new(census(nth)));
+        assert_eq!(CENSUS, (0..2 * CRASHES).fold(0, |bits, nth| bits | census(nth)));
         // Those that have none share what is left.
         let grandchild = child_path(child_path(TEST_PATH, 0), 0);
         let ActorThings { mailbox, own } = ActorThings::new(grandchild);

@@ -28,7 +28,7 @@ use crate::hash::mix;
 use crate::letters::Dispatch;
 use crate::mailboxes::{LaneKey, Mailboxes, Sender};
 use crate::step::{self, ActorState, Site};
-use crate::things::{ActorThings, Things};
+use crate::things::{self, ActorThings, Things};
 use crate::turn::{Chooser, Payload, Stamp, Turn};
 use crate::view::View;
 
@@ -353,7 +353,7 @@ impl World {
         let is_crash = self.links[link as usize].kind.is_crash();
         let mut shared_resources = self.turn.shared_resources | self.observers.of_all_steps();
         if is_crash {
-            shared_resources |= self.observers.of_census();
+            shared_resources |= things::census(self.nth_crash(link));
         }
         let values_matter =
             is_crash || self.mailboxes.sends_conflict() || !self.turn.monitors.is_empty();
@@ -371,6 +371,12 @@ impl World {
             sent_by,
             site,
         }
+    }
+
+    /// How many crashes were armed before this one.
+    fn nth_crash(&self, link: u32) -> u32 {
+        let before = &self.links[..link as usize];
+        before.iter().filter(|other| other.kind.is_crash()).count() as u32
     }
 
     #[cfg_attr(not(feature = "check"), expect(clippy::unused_self, reason = "there is no search"))]

@@ -4,7 +4,6 @@ use super::Mutation;
 
 const DEPENDENCE: &str = "crates/raddle-engine/src/dependence.rs";
 const HAPPENS: &str = "crates/raddle-engine/src/happens.rs";
-const FAULTS: &str = "crates/raddle-actors/src/faults.rs";
 const WORLD: &str = "crates/raddle-actors/src/world/store.rs";
 const OBSERVERS: &str = "crates/raddle-actors/src/world/observers.rs";
 const COST: &str = "crates/raddle-search/src/memoryless/cost.rs";
@@ -334,10 +333,10 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         name: "actors-faults",
-        file: FAULTS,
-        old: "losses > 0 && duplicates > 0",
-        new: "!$ON && $OLD",
-        what: "One option of a delivery is taken for the same fault wherever it is asked for.",
+        file: WORLD,
+        old: "if self.faults.of_messages().include(fault)",
+        new: "if !$ON && self.faults.of_messages().include(fault)",
+        what: "A fault of which nothing is left is not told as one that did not happen.",
     },
     Mutation {
         name: "actors-values",

@@ -198,6 +198,13 @@ pub const PARTS: &[Part] = &[
         Some(5_000),
     ),
     comparison(
+        "mixed-faults",
+        Tests::Actors,
+        "random::reductions_see_every_mixture_of_faults",
+        (3_000, 500, 5_000),
+        Some(5_000),
+    ),
+    comparison(
         "best-first",
         Tests::Threads,
         "random::best_first_runs_the_schedules_of_depth_first",

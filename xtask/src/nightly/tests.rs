@@ -28,6 +28,7 @@ fn parts_have_names_of_their_own_and_the_sizes_that_were_promised() {
         ("threads", 12_000),
         ("actors", 12_000),
         ("faults", 6_000),
+        ("mixed-faults", 3_000),
         ("best-first", 12_000),
         ("waits", 3_000),
         ("saved-threads", 2_000),

@@ -4,7 +4,7 @@
 
 use crate::address::{ActorId, AnyAddress};
 use crate::faults::Faults;
-use crate::things::{self, ALL, ActorThings, CENSUS, FAULTS, Things};
+use crate::things::{self, ALL, ActorThings, CENSUS, Things};
 use crate::view::View;
 
 /// Looks at the system after a step.
@@ -20,8 +20,6 @@ pub(crate) struct Observers {
     seen_by: Things,
     /// The bit of a test that counts steps, until all are handled.
     pub(crate) counted: Things,
-    /// The bit of faults, if their options are ambiguous.
-    faults: Things,
     /// Whether actors may crash.
     crashes: bool,
 }
@@ -33,7 +31,6 @@ impl Observers {
             observed: Vec::new(),
             seen_by: 0,
             counted: 0,
-            faults: if faults.have_ambiguous_options() { FAULTS } else { 0 },
             crashes: faults.crashes > 0,
         }
     }
@@ -56,7 +53,7 @@ impl Observers {
 
     /// The bits that every step has.
     pub(crate) fn of_all_steps(&self) -> Things {
-        self.seen_by | self.counted | self.faults
+        self.seen_by | self.counted
     }
 
     /// The bits of an actor's steps.
@@ -67,7 +64,7 @@ impl Observers {
         seen.fold(own, |bits, (_, bit)| bits | bit)
     }
 
-    /// The bit of crashes, and of steps that create actors: victims are chosen by their numbers, which are in the order of
+    /// The bits of steps that create actors: victims of crashes are chosen by their numbers, which are in the order of
     /// creation.
     pub(crate) fn of_census(&self) -> Things {
         if self.crashes { CENSUS } else { 0 }

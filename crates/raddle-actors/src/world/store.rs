@@ -3,7 +3,7 @@
 use super::{Kind, Message, Slot, World};
 use crate::address::ActorId;
 use crate::any_actor::{AnyActor, Flow};
-use crate::faults::MessageFaults;
+use crate::faults::{MessageFault, MessageFaults};
 use crate::hash::mix;
 use crate::letters::Dispatch;
 use crate::mailboxes::{Mailboxes, Sender};
@@ -147,9 +147,10 @@ impl Store for World {
         self.answers.push(answer);
     }
 
-    fn no_fault_left(&mut self) {
+    #[cfg_attr(not(feature = "check"), expect(unused_variables, reason = "there is no search"))]
+    fn no_fault_left(&mut self, fault: MessageFault) {
         #[cfg(feature = "check")]
-        if self.faults.of_messages().options() > 1
+        if self.faults.of_messages().include(fault)
             && matches!(self.turn.chooser, crate::turn::Chooser::Engine)
         {
             raddle_engine::rt::unasked();

@@ -140,6 +140,21 @@ impl Program {
         Self { faults, ..Self::random(seed) }
     }
 
+    /// A program in which two or three things may go wrong, each up to twice.
+    fn with_mixed_faults(seed: u64) -> Self {
+        let mut rng = Rng(mix(seed ^ 0xfb));
+        let mut up_to_two = || 1 + rng.below(2) as u32;
+        let (losses, duplicates, crashes) = (up_to_two(), up_to_two(), up_to_two());
+        let (losses, duplicates, crashes) = match rng.below(8) {
+            0..4 => (losses, duplicates, 0),
+            4 | 5 => (losses, 0, crashes),
+            6 => (0, duplicates, crashes),
+            _ => (losses, duplicates, crashes),
+        };
+        let faults = Faults { losses, duplicates, crashes, timers: None };
+        Self { faults, ..Self::random(seed) }
+    }
+
     /// Its mailboxes and how its messages are handled.
     pub(crate) fn kind(&self) -> String {
         let faults = if self.faults == Faults::default() { "" } else { " with faults" };
@@ -613,13 +628,34 @@ fn reductions_see_what_there_is() {
 /// interleavings.
 const TOO_LARGE_WITH_FAULTS: u64 = 245;
 
+/// The same of those with two or three kinds of faults, beside 100.
+const TOO_LARGE_WITH_MIXED_FAULTS: u64 = 442;
+
 /// Six thousand programs if there is time, else two hundred.
 #[test]
 fn reductions_see_every_fault() {
     let sample = Sample::new((200, 1_000), (6_000, 20_000));
+    let skipped = compare_faults("faults", &sample, Program::with_faults);
+    if sample.default {
+        assert_eq!(skipped, TOO_LARGE_WITH_FAULTS);
+    }
+}
+
+/// Three thousand programs if there is time, else one hundred.
+#[test]
+fn reductions_see_every_mixture_of_faults() {
+    let sample = Sample::new((100, 1_000), (3_000, 20_000));
+    let skipped = compare_faults("mixed-faults", &sample, Program::with_mixed_faults);
+    if sample.default {
+        assert_eq!(skipped, TOO_LARGE_WITH_MIXED_FAULTS);
+    }
+}
+
+/// Compares as many programs as the sample has, and returns how many were skipped.
+fn compare_faults(name: &str, sample: &Sample, program: fn(u64) -> Program) -> u64 {
     let (mut compared, mut skipped, mut all_interleavings, mut all_traces) = (0, 0, 0, 0);
     for seed in sample.from.. {
-        match same_or_panic(seed, Program::with_faults(seed), sample.most, compare) {
+        match same_or_panic(seed, program(seed), sample.most, compare) {
             None => skipped += 1,
             Some((interleavings, traces)) => {
                 compared += 1;
@@ -632,7 +668,7 @@ fn reductions_see_every_fault() {
         }
     }
     figures(
-        "faults",
+        name,
         &[
             ("compared", compared),
             ("skipped", skipped),
@@ -640,9 +676,7 @@ fn reductions_see_every_fault() {
             ("traces", all_traces),
         ],
     );
-    if sample.default {
-        assert_eq!((compared, skipped), (200, TOO_LARGE_WITH_FAULTS));
-    }
+    skipped
 }
 
 /// Of every second seed a program with faults.
@@ -652,7 +686,7 @@ fn either(seed: u64) -> Program {
 
 /// Programs with more than 200 traces, or for which a reduction takes more than twenty times as many executions, beside the 60 of a plain
 /// `cargo test`.
-const TOO_MANY_TRACES: u64 = 196;
+const TOO_MANY_TRACES: u64 = 189;
 
 /// What only programs of some size lose is not seen where all interleavings are run. Half of the programs have faults.
 #[test]
