@@ -1,8 +1,8 @@
 //! The default search: which members it is made of, what it finds and what it covers.
 //!
 //! Every bug of the corpus is searched for by each candidate alone. A portfolio whose members take turns can be
-//! reckoned from that: the reduction has half of the executions and the samplers share the other half. The
-//! members are chosen on one half of the bugs; what is built in is then run on all of them, and reported by
+//! reckoned from that: all have as many executions until the samplers have had half of the budget, and then the
+//! reduction has what it lacks to the other half. The members are chosen on one half of the bugs; what is built in is then run on all of them, and reported by
 //! half. Budgets are of executions and steps, which are the same on every machine; limits of CPU time are there so that
 //! the command ends. The unit tests of the corpus, which have no bug, show what a pass of the default says.
 
@@ -20,7 +20,7 @@ use crate::table::Table;
 
 /// Searches that cover everything if they end: one of them is the first member.
 const REDUCTIONS: [&str; 2] = ["dpor", "dpor(classic) best-first(pb)"];
-/// What may share the other half.
+/// What may take turns with it.
 const SAMPLERS: [&str; 5] = ["random", "pos", "pct(2)", "pct(3)", "surw"];
 /// Samplers beside a reduction: with more of them each waits too long for its turn.
 const MOST_SAMPLERS: usize = 3;
@@ -204,15 +204,22 @@ fn one(bug: &Bug, candidate: usize, seed: usize) -> Option<u64> {
     tries[seed % tries.len()]
 }
 
-/// Executions of all members together until one of them shows the bug.
+/// Executions of all members together until one of them shows the bug, in turns of one.
 fn in_turns(bug: &Bug, reduction: usize, samplers: &[usize], seed: usize) -> Option<u64> {
     let n = samplers.len() as u64;
     if n == 0 {
         return one(bug, reduction, seed);
     }
-    let reduced = one(bug, reduction, seed).map(|at| 2 * at);
-    let sampled = samplers.iter().filter_map(|nth| one(bug, *nth, seed)).min().map(|at| 2 * n * at);
-    [reduced, sampled].into_iter().flatten().min()
+    // Of each member, before the reduction goes on alone.
+    let level = bug.budget / 2 / n;
+    let in_round = |at: u64, place: u64| (n + 1) * (at - 1) + place;
+    let reduced = one(bug, reduction, seed).filter(|at| *at <= bug.budget / 2);
+    let reduced = reduced.map(|at| if at <= level { in_round(at, 1) } else { n * level + at });
+    let sampled = (2..).zip(samplers).filter_map(|(place, nth)| {
+        let at = one(bug, *nth, seed).filter(|at| *at <= level)?;
+        Some(in_round(at, place))
+    });
+    sampled.chain(reduced).min()
 }
 
 /// Sets of samplers, the empty one first.
@@ -289,8 +296,8 @@ fn members(bugs: &[Bug], not_run: &[&str], effort: Effort) -> Table {
             grouped(STEPS)
         ),
         format!(
-            "In turns: a reduction has half of the executions, up to {MOST_SAMPLERS} samplers share the other \
-             half. These rows are reckoned from the rows of members alone; the default is measured. The eight \
+            "In turns: a reduction and up to {MOST_SAMPLERS} samplers have as many executions each until the \
+             samplers have had half of the budget, then the reduction has the other half. These rows are reckoned from the rows of members alone; the default is measured. The eight \
              best on half A are shown, by misses and then by the mean."
         ),
     ];
@@ -309,13 +316,59 @@ fn median(tries: &Tries) -> Option<u64> {
     all.get(all.len() / 2).copied().filter(|at| *at < u64::MAX)
 }
 
+/// Why the default missed a bug with this seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Why {
+    /// None of its members shows it, each with the whole budget.
+    NoMember,
+    /// One does, after more executions than it has as a member.
+    TooLate,
+    /// One does within the executions that it has as a member: what it draws there is something else.
+    OtherDraws,
+}
+
+impl Why {
+    const ALL: [Self; 3] = [Self::NoMember, Self::TooLate, Self::OtherDraws];
+
+    /// `of`: the members, the reduction first.
+    fn of(bug: &Bug, of: &[usize], seed: usize) -> Self {
+        let alone = of.iter().filter_map(|candidate| one(bug, *candidate, seed));
+        let Some((reduction, samplers)) = of.split_first() else { return Self::NoMember };
+        if in_turns(bug, *reduction, samplers, seed).is_some() {
+            Self::OtherDraws
+        } else if alone.min().is_some() {
+            Self::TooLate
+        } else {
+            Self::NoMember
+        }
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::NoMember => "no member shows it alone with the whole budget",
+            Self::TooLate => "a member shows it alone, after more executions than it has in turns",
+            Self::OtherDraws => {
+                "a member shows it alone within the executions that it has in turns"
+            }
+        }
+    }
+}
+
 /// Where the default finds less than a member of its own would.
 fn found(bugs: &[Bug], effort: Effort) -> Table {
+    let of = built_in();
     let mut table = Table {
         title: "Bugs that the default misses".to_owned(),
-        header: ["bug", "half", "missed with", "found by, median executions"]
-            .map(str::to_owned)
-            .to_vec(),
+        header: [
+            "bug",
+            "half",
+            "budget",
+            "missed with",
+            "reason, seeds",
+            "found by, median executions",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
         ..Table::default()
     };
     for (nth, bug) in bugs.iter().enumerate() {
@@ -327,10 +380,18 @@ fn found(bugs: &[Bug], effort: Effort) -> Table {
             Some(format!("`{}` {}", name(candidate), grouped(median(tries)?)))
         });
         let by: Vec<_> = by.collect();
+        let seeds = (0..).zip(&bug.default).filter(|(_, found)| found.is_none());
+        let whys: Vec<_> = seeds.map(|(seed, _)| Why::of(bug, &of, seed)).collect();
+        let reasons = Why::ALL.iter().filter_map(|why| {
+            let seeds = whys.iter().filter(|other| *other == why).count();
+            (seeds > 0).then(|| format!("{}: {seeds}", why.text()))
+        });
         table.rows.push(vec![
             bug.program.name.to_owned(),
             if nth % 2 == 0 { "A" } else { "B" }.to_owned(),
+            grouped(bug.budget),
             format!("{missed} of {} seeds", effort.seeds),
+            reasons.collect::<Vec<_>>().join("; "),
             if by.is_empty() { "none of them".to_owned() } else { by.join(", ") },
         ]);
     }

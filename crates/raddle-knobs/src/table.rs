@@ -22,9 +22,11 @@ macro_rules! with_knobs {
         /// failure or has covered every execution. `portfolio` is the one with the members that did best
         /// in `docs/results/gambit.md`.
         ///
-        /// `auto`, the default, begins with `dpor`, which has half of the executions; samplers share the
-        /// other half, in turns, so that the same is run on every machine. When `dpor` has ended, `dfs` goes on
-        /// for a few executions: it also sees what tasks share outside of raddle's types.
+        /// `auto`, the default, is `dpor` and two samplers in turns, so that the same is run on every machine. They
+        /// have as many executions each until the samplers have had half of the budget; then `dpor` goes on
+        /// alone, so that it has the other half. With a limit of time alone the budget is taken for 10,000, and after it
+        /// the samplers go on until they have had as many as `dpor`, and then all alike. When `dpor` has ended, `dfs`
+        /// goes on for a few executions: it also sees what tasks share outside of raddle's types.
         ///
         /// ```
         /// use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};

@@ -108,7 +108,10 @@ fn fields(progress: &Progress) -> Vec<Field> {
     let mut add = |rank, long: String, short: String| fields.push(Field { long, short, rank });
     let n = grouped(progress.executions);
     let search = progress.estimate.map(|known| known.search).filter(Band::is_narrow);
-    let of = search.map_or_else(String::new, |search| format!(" of ~{}", rounded(search.about)));
+    let of = search.as_ref().map_or_else(String::new, |search| {
+        let least = if is_exact(search) { "" } else { "at least " };
+        format!(" of {least}{}", rounded(if is_exact(search) { search.about } else { search.low }))
+    });
     add(2, executions(progress.executions), format!("{n}{of}"));
     if let Some(rate) = progress.rate {
         let text = format!("{}/s", rounded(rate));
@@ -123,9 +126,7 @@ fn fields(progress: &Progress) -> Vec<Field> {
         add(3, format!("{pr} pairs of receives"), format!("{pr} receives"));
     }
     if let Some(search) = search {
-        let least = if is_exact(&search) { None } else { Some(rounded(search.low)) };
-        let least = least.map_or_else(String::new, |least| format!(", at least {least}"));
-        add(2, format!("about {} in all{least}", rounded(search.about)), String::new());
+        add(2, probably(&search, " in all"), String::new());
     }
     if let Some(part) = progress.estimate.as_ref().and_then(part) {
         add(5, format!("{part} covered"), part);
@@ -349,23 +350,23 @@ mod tests {
         let progress = Progress { traces, limit_ms, bound: Some(2), pending: 85, ..with(estimate) };
         let progress = progress.timed(907, 14_000);
         let name = "orders::a_queue_with_a_long_name";
-        let rows = [220, 140, 100, 80, 60, 40, 20, 8].map(|width| {
+        let rows = [240, 140, 100, 80, 60, 40, 20, 8].map(|width| {
             let row = progress_row(name, &progress, width);
             assert!(columns(&row) <= width, "{width}: {row}");
             row
         });
         assert_snapshot!(rows.join("\n"), @"
-        orders::a_queue_with_a_long_name: 907 executions · 65/s · 1,020 distinct traces · about 1.2 × 10^17 in all, at least 3.4 × 10^16 · 7 % covered · all with up to 2 preemptions done · 85 pending · ~46 s left
-        orders::a_queue_with_a_long_name: 907 of ~1.2 × 10^17 · 65/s · 1,020 traces · 7 % · bound 2 · ~46 s left
-        orders::a_queue_with_a_long…: 907 of ~1.2 × 10^17 · 65/s · 1,020 traces · 7 % · bound 2 · ~46 s left
-        orders::a_que…: 907 of ~1.2 × 10^17 · 65/s · 1,020 traces · bound 2 · ~46 s left
-        orders::a_queue_wi…: 907 of ~1.2 × 10^17 · 65/s · ~46 s left
+        orders::a_queue_with_a_long_name: 907 executions · 65/s · 1,020 distinct traces · at least 3.4 × 10^16 executions in all, probably about 1.2 × 10^17 · 7 % covered · all with up to 2 preemptions done · 85 pending · ~46 s left
+        orders::a_queue_with_a_long_name: 907 of at least 3.4 × 10^16 · 65/s · 1,020 traces · 7 % · bound 2 · ~46 s left
+        orders::a_queue_wit…: 907 of at least 3.4 × 10^16 · 65/s · 1,020 traces · 7 % · bound 2 · ~46 s left
+        orders::a_queue…: 907 of at least 3.4 × 10^16 · 65/s · 1,020 traces · ~46 s left
+        orders::a_queue_with_a_long_name: 65/s · ~46 s left
         orders::a_queue_with…: 65/s · ~46 s left
         orders:…: ~46 s left
         …: ~46…
         ");
         // A short name leaves room.
-        assert_snapshot!(progress_row("q", &progress, 80), @"q: 907 of ~1.2 × 10^17 · 65/s · 1,020 traces · 7 % · bound 2 · ~46 s left");
+        assert_snapshot!(progress_row("q", &progress, 90), @"q: 907 of at least 3.4 × 10^16 · 65/s · 1,020 traces · 7 % · bound 2 · ~46 s left");
         assert_snapshot!(progress_row("q", &Progress::default(), 80), @"q: 0 executions");
     }
 

@@ -300,8 +300,37 @@ pub struct PlannedSearch {
     pub why: Option<String>,
     /// The seed of all that is drawn.
     pub seed: u64,
-    /// How many of its executions are run for one of a member of weight 1.
-    pub weight: u64,
+    /// How its executions are shared with those of the other members.
+    #[serde(default)]
+    pub pace: Pace,
+}
+
+/// How the members of a list share what there is to run: the next turn is always that of the member that has got
+/// the least far, the first one of several. One member may be owed more than the others: then all go on alike
+/// for a while, and after that this one alone for a while.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pace {
+    /// Executions of each member up to which all go on alike.
+    pub level: u64,
+    /// Executions of this member up to which it then goes on alone; as many as `level` for a member that waits
+    /// meanwhile.
+    pub alone: u64,
+}
+
+impl Pace {
+    /// How far a member has got that has run so many executions. While it goes on alone it stays where it is,
+    /// so that the others wait.
+    #[must_use]
+    pub fn reached(self, executions: u64) -> u64 {
+        if (self.level..self.alone).contains(&executions) { self.level } else { executions }
+    }
+
+    /// How many executions a member that has run so many may run before it is asked again how far it has got.
+    #[must_use]
+    pub fn most(self, executions: u64) -> u64 {
+        let next = [self.level, self.alone].into_iter().find(|at| *at > executions);
+        next.map_or(u64::MAX, |at| at - executions)
+    }
 }
 
 impl UnitPlan {

@@ -3,13 +3,14 @@
 use raddle_engine::explorer::Explorer;
 use raddle_search::{Environment, registry};
 use raddle_trace::Covered;
+use raddle_trace::unit::Pace;
 
-use crate::config::{AUTO, Config};
+use crate::config::{AUTO, Config, EXECUTIONS};
 use crate::custom::Custom;
 use crate::error::Error;
 use crate::search;
 
-/// The members of `auto`: a reduction, which has half of the executions, and samplers that share the rest.
+/// The members of `auto`: a reduction, which is owed half of the executions, and samplers. See [`Plan::of_list`].
 ///
 /// Chosen by `raddle-bench default` on one half of the bugs of the corpus and reported on the other: see
 /// `docs/results/default.md`.
@@ -46,8 +47,14 @@ pub(crate) struct Member {
     /// Each composition in its shortest form.
     pub(crate) stages: Vec<String>,
     pub(crate) seed: u64,
-    /// How many of its executions are run for one of a member of weight 1.
-    pub(crate) weight: u64,
+    /// How its executions are shared with those of the others.
+    pub(crate) pace: Pace,
+}
+
+impl Member {
+    fn new(stage: String, seed: u64) -> Self {
+        Self { stages: vec![stage], seed, pace: Pace::default() }
+    }
 }
 
 impl Plan {
@@ -61,14 +68,13 @@ impl Plan {
         let composition = config.composition().unwrap_or_else(|| config.strategy.clone());
         let built = search::build(&composition, environment())?;
         let samples = matches!(built.strategy.covered(), Covered::Sample { .. });
-        let member = Member { stages: vec![built.name], seed: config.seed_or_default(), weight: 1 };
+        let member = Member::new(built.name, config.seed_or_default());
         Ok(Self { members: vec![member], left_out: vec![], samples, listed: false })
     }
 
     /// A strategy that the caller wrote.
     pub(crate) fn of_custom(config: &Config, custom: &Custom) -> Self {
-        let member =
-            Member { stages: vec![custom.name.clone()], seed: config.seed_or_default(), weight: 1 };
+        let member = Member::new(custom.name.clone(), config.seed_or_default());
         Self { members: vec![member], left_out: vec![], samples: custom.samples, listed: false }
     }
 
@@ -112,29 +118,43 @@ impl Plan {
             }
             plan.samples |= samples;
             let seed = config.seed_or_default().wrapping_add(same);
-            plan.members.push(Member { stages: vec![built.name], seed, weight: 1 });
+            plan.members.push(Member::new(built.name, seed));
         }
         if plan.members.is_empty() {
             return refuse(plan.left_out.join("; "));
         }
         if is_auto(config) {
             plan.begin_with_a_search();
+            plan.share(config.executions.unwrap_or(EXECUTIONS));
         }
         Ok(plan)
     }
 
-    /// Gives the first member half of all executions, and something to go on with when it has ended. Where
-    /// the settings refuse the reduction, that is what it begins with.
+    /// Gives the first member something to go on with when it has ended. Where the settings refuse the
+    /// reduction, that is what it begins with.
     fn begin_with_a_search(&mut self) {
-        let samplers = AUTO_MEMBERS.len() as u64 - 1;
         let search = AFTER_REDUCTION.to_owned();
         if self.members[0].stages[0] == AUTO_MEMBERS[0] {
             self.members[0].stages.push(search);
         } else {
             let seed = self.members[0].seed;
-            self.members.insert(0, Member { stages: vec![search], seed, weight: 1 });
+            self.members.insert(0, Member::new(search, seed));
         }
-        self.members[0].weight = samplers;
+    }
+
+    /// Owes the first member half of this budget, and nothing more: all go on alike until the others
+    /// have had the other half, and then the first alone. So with m members the n-th execution of any of them is
+    /// among the first m * n of all, as long as the others have not used up their half; and what the first member
+    /// covers with half of the budget is covered. After the budget, which only a limit of time allows, the others go on
+    /// until they have run as many as the first, and then all alike.
+    fn share(&mut self, budget: u64) {
+        let owed = budget / 2;
+        let others = self.members.len() as u64 - 1;
+        let level = owed.checked_div(others).unwrap_or(owed);
+        for (nth, member) in self.members.iter_mut().enumerate() {
+            let alone = if nth == 0 { owed } else { level };
+            member.pace = Pace { level, alone };
+        }
     }
 
     /// All searches, with their seeds.
@@ -235,14 +255,16 @@ mod tests {
     }
 
     #[test]
-    fn auto_is_a_reduction_with_half_of_the_executions_beside_samplers() {
+    fn auto_is_a_reduction_that_is_owed_half_of_the_executions_beside_samplers() {
         let timed = Config { time: Some(std::time::Duration::from_secs(1)), ..named("auto") };
         for config in [named("auto"), timed] {
             let plan = Plan::new(&config, None).expect("known");
             let stages: Vec<_> = plan.members.iter().map(|member| member.stages.clone()).collect();
             assert_eq!(stages, [vec!["dpor", "dfs"], vec!["pos"], vec!["pct(3)"]]);
-            let weights: Vec<_> = plan.members.iter().map(|member| member.weight).collect();
-            assert_eq!(weights, [2, 1, 1], "the first has as many as the others together");
+            let paces: Vec<_> = plan.members.iter().map(|member| member.pace).collect();
+            let sampler = Pace { level: 2_500, alone: 2_500 };
+            // 3 * 2,500 in turns, and the 2,500 that the reduction lacks to half of 10,000.
+            assert_eq!(paces, [Pace { level: 2_500, alone: 5_000 }, sampler, sampler]);
             assert!(plan.samples && plan.listed);
         }
     }

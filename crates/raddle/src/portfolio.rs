@@ -8,8 +8,10 @@
 //! engine's limit.
 //!
 //! *Turns.* As many members run as `members` says; the others wait, between two of their executions, until
-//! one of those has had its turn: a few executions, more as it gets on. With one at a time the order is always
-//! the same, and so is all that comes of it.
+//! one of those has had its turn: one execution, more as it gets on. The next turn is that of the member with the
+//! fewest executions; but the first member of `auto` is [owed more](raddle_trace::unit::Pace). With one at a time the order is
+//! always the same, and so is all that comes of it. With several at once a fast member that has not to
+//! wait takes more than its share.
 //!
 //! *What executions share.* An object that outlives an execution, a static for one, belongs to one
 //! execution at a time. If two members meet at one, the engine notices; then all begins anew with one
@@ -216,7 +218,7 @@ fn run(
         let stages = stages(job, member, limit, asked.setup.limits.frontier_bytes, keeper, first)?;
         first += stages.len();
         let (asked, test) = (asked.clone(), Arc::clone(test));
-        let place = turns.clone().map(|turns| MemberTurns::new(turns, nth, member.weight));
+        let place = turns.clone().map(|turns| MemberTurns::new(turns, nth, member.pace));
         searches.push(match place {
             Some(place) => {
                 Box::new(move |control| run_in_turns(stages, asked, control, place, &*test))

@@ -47,7 +47,7 @@ pub(crate) fn plan(job: &Job) -> Result<UnitPlan, Error> {
                 method,
                 why: why.map(str::to_owned),
                 seed: member.seed,
-                weight: member.weight,
+                pace: member.pace,
             });
         }
     }

@@ -255,18 +255,18 @@ impl Board {
         let turn = if plan.listed { plan.after_reduction } else { u64::MAX };
         let mut order: Vec<usize> = (0..state.lanes.len()).collect();
         order.retain(|&at| !state.lanes[at].is_over() && state.lane_left(at) > 0);
-        // Whose member has run the fewest for its weight.
+        // The search that has got the least far is the next.
         order.sort_by_key(|&at| {
             let lane = &state.lanes[at];
-            let run = lane.fold.sum.counts.executions.saturating_add(lane.allowed());
-            run / lane.planned.weight.max(1)
+            lane.planned.pace.reached(lane.run_or_allowed())
         });
         for at in order {
             let most = state.lane_left(at);
             let lane = &mut state.lanes[at];
             let Some(leased) = lane.lease(worker)? else { continue };
             let fair = (most / (2 * self.workers as u64)).max(100);
-            let executions = self.unit_executions.min(fair).min(most).min(turn);
+            let even = lane.planned.pace.most(lane.run_or_allowed());
+            let executions = self.unit_executions.min(fair).min(most).min(turn).min(even);
             lane.allow(&leased.lease, executions);
             let alone = lane.fold.open() == 1 && self.workers > 1;
             let spread = alone && lane.planned.method != Method::Whole;
@@ -495,8 +495,7 @@ impl State {
         if !covered {
             return self.left();
         }
-        let run = lane.fold.sum.counts.executions.saturating_add(lane.allowed());
-        plan.after_reduction.saturating_sub(run)
+        plan.after_reduction.saturating_sub(lane.run_or_allowed())
     }
 
     /// Ends the run if there is an answer, or nothing is left; and soon, if one member has covered all it sees.

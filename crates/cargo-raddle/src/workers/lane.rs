@@ -144,6 +144,11 @@ impl Lane {
         self.leased.values().fold(0, |sum, more| sum.saturating_add(*more))
     }
 
+    /// Executions that have been run of it, and those that workers may run now.
+    pub(super) fn run_or_allowed(&self) -> u64 {
+        self.fold.sum.counts.executions.saturating_add(self.allowed())
+    }
+
     /// How many units workers have.
     pub(super) fn running(&self) -> usize {
         self.leased.len()

@@ -259,7 +259,10 @@ fn settings_come_from_the_file_the_environment_and_flags() {
         (report["strategy"].as_str().unwrap().to_owned(), report["counts"]["executions"].as_u64())
     };
     let profile = "--profile=mine";
-    assert_eq!(executions(None, &[]), ("auto (dpor, then dfs | pos | pct(3))".to_owned(), Some(8)));
+    assert_eq!(
+        executions(None, &[]),
+        ("auto (dpor, then dfs | pos | pct(3))".to_owned(), Some(12))
+    );
     assert_eq!(executions(None, &[profile]), ("random".to_owned(), Some(7)));
     assert_eq!(executions(Some("8"), &[profile]), ("random".to_owned(), Some(8)));
     let flag = "--executions=9";

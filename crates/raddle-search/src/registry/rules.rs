@@ -171,7 +171,8 @@ fn an_explorer_counts_delays_alone(parts: &Parts<'_>) -> Option<String> {
             None => "`dfs` instead of the reduction".to_owned(),
         };
         return Some(format!(
-            "a reduction has its own order, which is no explorer, and delays are counted along one; write {instead}"
+            "a reduction runs one of several equivalent executions, and equivalent prefixes rank the options \
+             differently, so one that is within the delays may be left out for one that is not; write {instead}"
         ));
     }
     if let Some(probes) = parts.get(Role::Probes) {

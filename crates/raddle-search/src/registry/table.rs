@@ -224,7 +224,7 @@ pub static CHOICES: &[Entry] = &[
     Entry {
         name: "auto",
         role: Role::Choice,
-        line: "`dpor` with half of the executions, in turns with `pos` and `pct(3)`; the default",
+        line: "`dpor`, which is owed half of the executions, in turns with `pos` and `pct(3)`; the default",
         example: "auto",
         ..HERE
     },

@@ -284,12 +284,14 @@ fn combinations_without_sense_are_refused_with_the_reason() {
         ),
         (
             "dpor delays(2)",
-            "a reduction has its own order, which is no explorer, and delays are counted along one; write \
+            "a reduction runs one of several equivalent executions, and equivalent prefixes rank the options \
+             differently, so one that is within the delays may be left out for one that is not; write \
              `dfs delays(2)`, or `dpor preemptions(2)` for a reduction within a bound",
         ),
         (
             "dpor(source) best-first(delays)",
-            "a reduction has its own order, which is no explorer, and delays are counted along one; write \
+            "a reduction runs one of several equivalent executions, and equivalent prefixes rank the options \
+             differently, so one that is within the delays may be left out for one that is not; write \
              `departures` instead of `delays`",
         ),
         (

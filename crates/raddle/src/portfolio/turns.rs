@@ -1,11 +1,12 @@
 //! Turns: which members of a portfolio may run, and how much is left to run for all of them.
 
-use std::collections::VecDeque;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use raddle_engine::{Ended, Lap, Stop};
 use raddle_trace::Covered;
+use raddle_trace::unit::Pace;
 
 use crate::conclusion::is_covered;
 use crate::search::SearchResult;
@@ -33,8 +34,9 @@ pub(super) struct Turns {
 pub(super) struct TurnState {
     /// Who may run.
     pub(super) runs: Vec<bool>,
-    /// The members that may run next: none that runs, or has left.
-    pub(super) waits: VecDeque<usize>,
+    /// The members that may run next, none that runs or has left: how far each has got, and which it is. The first
+    /// of them has the next turn.
+    pub(super) waits: BTreeSet<(u64, usize)>,
     /// Who ended it for all.
     pub(super) ended_by: Option<usize>,
     /// How many executions were left to the others when that one had ended, if they went on.
@@ -45,7 +47,7 @@ impl Turns {
     /// The first members run, the others wait, in whichever order they arrive.
     pub(super) fn new(members: usize, at_once: usize, executions: u64) -> Self {
         let runs = (0..members).map(|member| member < at_once).collect();
-        let waits = (at_once..members).collect();
+        let waits = (at_once..members).map(|member| (0, member)).collect();
         let state = TurnState { runs, waits, ended_by: None, left_after: None };
         Self {
             state: Mutex::new(state),
@@ -66,16 +68,23 @@ impl Turns {
         drop(self.moved.wait_while(state, waits).unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// The member has had its turn: if another waits, it is that one's.
-    pub(super) fn hand_on(&self, member: usize) {
+    /// The member has had its turn and has [got so far](Pace::reached): the next turn is that of the one that has got
+    /// the least far, which may be the same member.
+    pub(super) fn hand_on(&self, member: usize, reached: u64) {
         let mut state = self.state();
-        if let Some(next) = state.waits.pop_front() {
+        if state.waits.first().is_some_and(|next| *next < (reached, member)) {
+            state.waits.insert((reached, member));
             state.runs[member] = false;
-            state.runs[next] = true;
-            state.waits.push_back(member);
-            self.moved.notify_all();
+            self.next_turn(&mut state);
         }
         self.wait(member, state);
+    }
+
+    fn next_turn(&self, state: &mut TurnState) {
+        if let Some((_, next)) = state.waits.pop_first() {
+            state.runs[next] = true;
+            self.moved.notify_all();
+        }
     }
 
     /// The member will not run again; with `ends`, none will.
@@ -85,11 +94,9 @@ impl Turns {
             state.ended_by.get_or_insert(member);
             self.over.store(true, Ordering::Relaxed);
         }
-        state.waits.retain(|other| *other != member);
-        if std::mem::take(&mut state.runs[member])
-            && let Some(next) = state.waits.pop_front()
-        {
-            state.runs[next] = true;
+        state.waits.retain(|(_, other)| *other != member);
+        if std::mem::take(&mut state.runs[member]) {
+            self.next_turn(&mut state);
         }
         self.moved.notify_all();
     }
@@ -125,11 +132,14 @@ impl Turns {
 
 /// The most executions of one turn.
 const LONGEST_TURN: u64 = 256;
+/// Turns are longer than one execution once a member has run twice as many, and so never longer than this part of
+/// what it has run.
+const PART: u64 = 128;
 
-/// How many executions a member of this weight with so many behind it has in a turn. To hand on takes about as
-/// long as a short execution; and whatever another member would have found meanwhile is found so much later.
-pub(super) fn turn(executions: u64, weight: u64) -> u64 {
-    weight * (executions / weight / 8).clamp(1, LONGEST_TURN)
+/// How many executions a member with so many behind it has in a turn. To hand on takes about as long as a short
+/// execution; and whatever another member would have found meanwhile is found so much later.
+pub(super) fn turn(executions: u64, pace: Pace) -> u64 {
+    (executions / PART).clamp(1, LONGEST_TURN).min(pace.most(executions))
 }
 
 /// A member's place among the turns. Leaves when it is dropped, and ends all if it had not left before:
@@ -137,8 +147,7 @@ pub(super) fn turn(executions: u64, weight: u64) -> u64 {
 pub(super) struct MemberTurns {
     pub(super) turns: Arc<Turns>,
     member: usize,
-    /// See [`Member::weight`](crate::plan::Member).
-    weight: u64,
+    pace: Pace,
     /// Executions of the searches that this member has ended.
     before: u64,
     /// The executions of its present search when it last asked whether to go on.
@@ -150,11 +159,11 @@ pub(super) struct MemberTurns {
 }
 
 impl MemberTurns {
-    pub(super) fn new(turns: Arc<Turns>, member: usize, weight: u64) -> Self {
+    pub(super) fn new(turns: Arc<Turns>, member: usize, pace: Pace) -> Self {
         Self {
             turns,
             member,
-            weight,
+            pace,
             before: 0,
             asked_after: None,
             until: 0,
@@ -176,10 +185,10 @@ impl MemberTurns {
             if self.asked_after.is_none() {
                 self.turns.wait(self.member, self.turns.state());
             } else if executions >= self.until {
-                self.turns.hand_on(self.member);
+                self.turns.hand_on(self.member, self.pace.reached(executions));
             }
             if executions >= self.until {
-                self.until = executions + turn(executions, self.weight);
+                self.until = executions + turn(executions, self.pace);
             }
             self.asked_after = Some(lap.executions);
         }

@@ -141,7 +141,7 @@ fn a_failing_check_shows_all_that_helps() {
       assertion `left == right` failed: an update was lost
         left: 1
        right: 2
-    execution 2, step by step:
+    execution 1, made small, step by step:
     step  │ main                       │ thread 1    │ at
     ──────┼────────────────────────────┼─────────────┼───────────────────────────────
        0  │ load n -> 0                │             │ …/tests/it/programs.rs:18
@@ -161,10 +161,13 @@ fn a_failing_check_shows_all_that_helps() {
         would have passed
       after step 1 (thread 1: load n -> 0, in `add_one`) it was lost: all of 300 ways to go on that were
         tried fail
-    1 preemption in 6 steps; no execution with fewer preemptions shows it
-    searched with auto (dpor), seed 0: 2 executions, 12 steps, 5 decisions in [time]; deepest: 3 decisions
-    covered so far: the first 2 executions of a search that did not end; assuming sequentially
-      consistent memory
+    note: `pos` found it
+    made small: from 3 preemptions in 6 steps to 1 preemption in 6 steps, by 25 executions; no execution
+      with fewer preemptions shows it
+    searched with auto (dpor | pos), seed 0: 2 executions, 12 steps, 5 decisions in [time]; deepest: 3 decisions
+    of these, by dpor: 1 execution, passed; by pos: 1 execution, failed
+    covered so far: 1 sampled execution, each showing any partial order with a chance of at least 1 in
+      64 (if no execution has more than 2 tasks and 6 steps); assuming sequentially consistent memory
     the whole trace: [target]/raddle/raddle.checks.child_that_loses_an_update.json
     replay it with:
       RADDLE_REPLAY=[token] cargo test -p raddle checks::child_that_loses_an_update -- --exact
@@ -213,7 +216,8 @@ fn a_failure_is_told_in_the_names_of_the_source() {
         last.replace("`Numbers::has`", "`has`").split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(
         last,
-        "(adder#2: lock items, in `has`) it was lost: all of 300 ways to go on that were tried fail"
+        "(adder#2: lock items, in `has`) it was lost: all of 300 ways to go on that were tried fail \
+         note: `dpor` found it"
     );
 }
 
@@ -304,8 +308,8 @@ fn a_pass_is_a_line_or_two() {
     assert!(passed);
     insta::assert_snapshot!(report(&text), @"
     COVERED checks::child_that_passes: every execution; assuming sequentially consistent memory
-      searched with auto (dpor, then dfs | pos | pct(3)), seed 0: 8 executions, 32 steps, 8 decisions in [time]; deepest: 1 decision
-      of these, by dpor, then dfs: 4 executions, covered; by pos: 2 executions, passed; by pct(3): 2
+      searched with auto (dpor, then dfs | pos | pct(3)), seed 0: 12 executions, 48 steps, 12 decisions in [time]; deepest: 1 decision
+      of these, by dpor, then dfs: 4 executions, covered; by pos: 4 executions, passed; by pct(3): 4
         executions, passed
     ");
 }
@@ -326,14 +330,14 @@ fn what_passed_tests_cover_is_seen_without_asking() {
     assert_eq!(
         run(&[summary]),
         "raddle: what 1 passed test covers, assuming sequentially consistent memory\n  \
-         checks::child_that_passes: every execution (8 executions)\n"
+         checks::child_that_passes: every execution (12 executions)\n"
     );
     assert_eq!(run(&[("RADDLE_PROGRESS", "false"), summary]), "", "it was told to be silent");
     let table = std::fs::read_to_string(&file).expect("both were added");
     std::fs::remove_file(&file).expect("it is there");
     assert_eq!(table.matches("### raddle: 1 passed, 0 not\n").count(), 2);
     assert_eq!(
-        table.matches("| `checks::child_that_passes` | covered | 8 |").count(),
+        table.matches("| `checks::child_that_passes` | covered | 12 |").count(),
         2,
         "{table}"
     );
@@ -359,9 +363,9 @@ fn a_sequential_check_passes_and_says_so() {
     assert!(passed);
     insta::assert_snapshot!(report(&text), @"
     COVERED checks::child_that_is_sequential: every execution; assuming sequentially consistent memory
-      searched with auto (dpor, then dfs | pos | pct(3)), seed 0: 4 executions, 0 steps, 0 decisions in [time]; deepest: 0 decisions
-      of these, by dpor, then dfs: 2 executions, covered; by pos: 1 execution, passed; by pct(3): 1
-        execution, passed
+      searched with auto (dpor, then dfs | pos | pct(3)), seed 0: 6 executions, 0 steps, 0 decisions in [time]; deepest: 0 decisions
+      of these, by dpor, then dfs: 2 executions, covered; by pos: 2 executions, passed; by pct(3): 2
+        executions, passed
     note: nothing concurrent happened: at no point was there more than one option, so the test has one
           execution only. Spawn with raddle's `thread::spawn` and share raddle's locks, atomics and
           channels: raddle does not see those of std. A test that is sequential by design does not need
