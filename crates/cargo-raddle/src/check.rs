@@ -454,6 +454,10 @@ fn is_a_part(report: &Report) -> bool {
 
 /// Why a host said nothing.
 pub(crate) fn silent(gone: &Gone) -> String {
+    if gone.stood_still {
+        return "something stopped its host (SIGSTOP) and did not let it go on, so it was ended: nothing can be said of the test"
+            .to_owned();
+    }
     if gone.killed || os::interrupts() > 0 {
         return "it was stopped before it could say anything".to_owned();
     }

@@ -33,6 +33,16 @@ mod work;
 #[cfg(feature = "nats")]
 pub(crate) use self::{coordinate::coordinate, status::status, work::work};
 
+/// What a manifest has under these names beside the rest: what the coordinator's host meant by the test.
+#[cfg(feature = "nats")]
+const PLAN: &str = "plan";
+/// After so many executions a host gives back what is left of a unit.
+#[cfg(feature = "nats")]
+const UNIT_EXECUTIONS: &str = "unit-executions";
+/// And after so long, in milliseconds.
+#[cfg(feature = "nats")]
+const UNIT_TIME: &str = "unit-time-ms";
+
 /// Other machines that search a test.
 pub(crate) trait Fleet: fmt::Debug + Sync {
     /// Searches. The file for the host that makes the report of it, and what the test printed last; or why nothing can be

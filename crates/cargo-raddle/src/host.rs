@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hasher as _};
 use std::io::{self, BufRead as _, BufReader, Read, Write as _};
+use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Mutex, PoisonError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use raddle_trace::host::{Job, JobKind, Message, OUTPUT, STOP, VARIABLE, VERSION, page};
 use raddle_trace::unit::ToJudge;
@@ -23,7 +24,7 @@ use crate::deaths::Deaths;
 use crate::find::Test;
 use crate::fleet::Fleet;
 use crate::os;
-use crate::patience::Patience;
+use crate::patience::{GRACE, Patience, Standstill};
 use crate::print;
 use crate::settings::{Shared, Workers};
 
@@ -31,6 +32,9 @@ use crate::settings::{Shared, Workers};
 const LOOK: Duration = Duration::from_millis(20);
 /// What is kept of what a test prints: the end of it.
 const KEPT: usize = 64 << 10;
+/// A binary that has not connected after this, or has connected and says nothing, never will. To load one takes long on a
+/// network's disk; the time in which it waits for a processor does not count.
+pub(crate) const START: Duration = Duration::from_secs(120);
 
 /// A directory for sockets and pages, gone when dropped.
 #[derive(Debug)]
@@ -153,8 +157,8 @@ pub(crate) struct Started {
     child: Child,
     listener: UnixListener,
     socket: PathBuf,
-    out: Option<JoinHandle<Tail>>,
-    err: Option<JoinHandle<Tail>>,
+    out: Option<Reading>,
+    err: Option<Reading>,
 }
 
 /// The tree of decisions that a host has told.
@@ -198,6 +202,8 @@ pub(crate) struct Gone {
     pub(crate) told_to_stop: bool,
     /// Whether the driver killed it, because it was told to stop and did not.
     pub(crate) killed: bool,
+    /// And whether that was because something had stopped it.
+    pub(crate) stood_still: bool,
     /// The end of what the test printed.
     pub(crate) output: String,
     /// The same of standard error, with what the harness says.
@@ -294,8 +300,8 @@ impl Hosts<'_> {
         os::prepare(&mut command, self.memory);
         let mut child = command.spawn()?;
         let shows = self.no_capture;
-        let out = child.stdout.take().map(|pipe| thread::spawn(move || Tail::read(pipe, shows)));
-        let err = child.stderr.take().map(|pipe| thread::spawn(move || Tail::read(pipe, shows)));
+        let out = child.stdout.take().map(|pipe| Reading::start(pipe, shows));
+        let err = child.stderr.take().map(|pipe| Reading::start(pipe, shows));
         Ok(Started { child, listener, socket, out, err })
     }
 }
@@ -308,7 +314,7 @@ impl Started {
 
     /// The host's end of the socket; none if it ended without a word, or Ctrl-C was pressed.
     pub(crate) fn accept(&mut self, said: &mut Conversation) -> io::Result<Option<UnixStream>> {
-        said.accept(&self.child, &self.listener)
+        said.accept(&self.child, &self.listener, START)
     }
 
     /// Whether the process has ended.
@@ -328,12 +334,23 @@ impl Started {
         os::kill_group(child.id());
         let status = child.wait()?;
         let _ = fs::remove_file(&socket);
-        let read = |tail: Option<JoinHandle<Tail>>| tail.and_then(|tail| tail.join().ok());
-        let (out, err) = (read(out).unwrap_or_default(), read(err).unwrap_or_default());
-        let Conversation { greeted, answered, hung, told_to_stop, killed, .. } = heard?;
+        let read = |reading: Option<Reading>| reading.map(Reading::end).unwrap_or_default();
+        let (out, err) = (read(out), read(err));
+        let Conversation { greeted, answered, hung, told_to_stop, killed, stood_still, .. } =
+            heard?;
         let output = [out.own(), err.own()].concat();
         let complaint = err.text();
-        Ok(Gone { status, greeted, answered, hung, told_to_stop, killed, output, complaint })
+        Ok(Gone {
+            status,
+            greeted,
+            answered,
+            hung,
+            told_to_stop,
+            killed,
+            stood_still,
+            output,
+            complaint,
+        })
     }
 }
 
@@ -346,6 +363,7 @@ pub(crate) struct Conversation {
     hung: Option<(u64, String)>,
     told_to_stop: bool,
     killed: bool,
+    stood_still: bool,
     /// How often Ctrl-C was pressed before it began.
     interrupts: u32,
 }
@@ -358,20 +376,11 @@ impl Conversation {
         listener: &UnixListener,
         hear: &mut dyn FnMut(Message),
     ) -> io::Result<Self> {
-        let Some(mut stream) = self.accept(child, listener)? else { return Ok(self) };
-        let (send, lines) = mpsc::channel();
-        let theirs = stream.try_clone()?;
-        let reader = thread::spawn(move || {
-            for line in BufReader::new(theirs).lines() {
-                let Ok(line) = line else { break };
-                if send.send(line).is_err() {
-                    break;
-                }
-            }
-        });
-        let mut told: Option<Patience> = None;
+        let Some(mut stream) = self.accept(child, listener, START)? else { return Ok(self) };
+        let lines = Lines::of(&stream)?;
+        let (mut told, mut standstill): (Option<Patience>, _) = (None, Standstill::default());
         loop {
-            match lines.recv_timeout(LOOK) {
+            match lines.received.recv_timeout(LOOK) {
                 Ok(line) => {
                     self.line(&line, hear);
                     // It saves what it has, which takes as long as it takes.
@@ -380,6 +389,11 @@ impl Conversation {
                 Err(RecvTimeoutError::Disconnected) => break,
                 // A process it has started may hold the socket open after it is gone.
                 Err(RecvTimeoutError::Timeout) if has_ended(child)? => break,
+                // It is no finding: nothing that a test does is known to do that.
+                Err(RecvTimeoutError::Timeout) if standstill.is_over(child.id()) => {
+                    self.stood_still = true;
+                    self.kill(child.id());
+                }
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if os::interrupts() > self.interrupts && told.is_none() {
@@ -396,9 +410,7 @@ impl Conversation {
         self.await_end(child)?;
         os::kill_group(child.id());
         // Only now: while the host lives, a closed socket would end it.
-        drop(stream);
-        let _ = reader.join();
-        for line in lines.try_iter() {
+        for line in lines.end(&stream) {
             self.line(&line, hear);
         }
         Ok(self)
@@ -420,8 +432,14 @@ impl Conversation {
         self.answered = false;
     }
 
-    /// The host's end of the socket; none if it ends without a word.
-    fn accept(&mut self, child: &Child, listener: &UnixListener) -> io::Result<Option<UnixStream>> {
+    /// The host's end of the socket; none if it ends without a word, or says none for so long.
+    fn accept(
+        &mut self,
+        child: &Child,
+        listener: &UnixListener,
+        patience: Duration,
+    ) -> io::Result<Option<UnixStream>> {
+        let mut patience = Patience::within(patience, child.id());
         loop {
             match listener.accept() {
                 Ok((stream, _)) => {
@@ -434,7 +452,7 @@ impl Conversation {
             if has_ended(child)? {
                 return Ok(None);
             }
-            if os::interrupts() > self.interrupts {
+            if os::interrupts() > self.interrupts || patience.is_over() {
                 self.killed = true;
                 os::kill_group(child.id());
                 return Ok(None);
@@ -473,6 +491,41 @@ impl Conversation {
     }
 }
 
+/// The lines of a socket, which a thread reads.
+pub(crate) struct Lines {
+    pub(crate) received: Receiver<String>,
+    reader: JoinHandle<()>,
+}
+
+impl Lines {
+    pub(crate) fn of(stream: &UnixStream) -> io::Result<Self> {
+        let (send, received) = mpsc::channel();
+        let theirs = stream.try_clone()?;
+        let reader = thread::spawn(move || {
+            for line in BufReader::new(theirs).lines() {
+                let Ok(line) = line else { break };
+                if send.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Self { received, reader })
+    }
+
+    /// The rest of what a host that is gone has said. A process that has left its group may hold the socket open: that is not
+    /// waited for.
+    pub(crate) fn end(self, stream: &UnixStream) -> Vec<String> {
+        let (began, mut rest) = (Instant::now(), Vec::new());
+        while let Ok(line) = self.received.recv_timeout(GRACE.saturating_sub(began.elapsed())) {
+            rest.push(line);
+        }
+        let _ = stream.shutdown(Shutdown::Both);
+        let _ = self.reader.join();
+        rest.extend(self.received.try_iter());
+        rest
+    }
+}
+
 /// Whether a process has ended, without giving its number back: its group can still be killed.
 fn has_ended(child: &Child) -> io::Result<bool> {
     os::has_ended(child.id())
@@ -504,28 +557,52 @@ impl OwnLines {
     }
 }
 
+/// A stream that a thread reads.
+#[derive(Debug)]
+struct Reading {
+    tail: Arc<Mutex<Tail>>,
+    over: Receiver<()>,
+}
+
+impl Reading {
+    /// Reads to the end. What comes is written to standard error too if it is to be shown, where it does not mix with
+    /// what the driver says to programs.
+    fn start(mut pipe: impl Read + Send + 'static, shows: bool) -> Self {
+        let (tail, (send, over)) = (Arc::new(Mutex::new(Tail::default())), mpsc::channel());
+        let kept = Arc::clone(&tail);
+        thread::spawn(move || {
+            let mut own_lines = shows.then(OwnLines::default);
+            let mut chunk = [0; 8192];
+            while let Ok(n @ 1..) = pipe.read(&mut chunk) {
+                if let Some(own_lines) = &mut own_lines {
+                    print::err(&own_lines.of(&chunk[..n]));
+                }
+                kept.lock().unwrap_or_else(PoisonError::into_inner).add(&chunk[..n]);
+            }
+            drop(send);
+        });
+        Self { tail, over }
+    }
+
+    /// What has come, when the process is gone. One that has left its group may hold the pipe: that is not waited for.
+    fn end(self) -> Tail {
+        let _ = self.over.recv_timeout(GRACE);
+        std::mem::take(&mut *self.tail.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 /// The end of a stream.
 #[derive(Debug, Default)]
 pub(crate) struct Tail(Vec<u8>);
 
 impl Tail {
-    /// Reads to the end. What comes is written to standard error too if it is to be shown, where it does not mix with
-    /// what the driver says to programs.
-    fn read(mut pipe: impl Read, shows: bool) -> Self {
-        let mut kept: Vec<u8> = Vec::new();
-        let mut own_lines = shows.then(OwnLines::default);
-        let mut chunk = [0; 8192];
-        while let Ok(n @ 1..) = pipe.read(&mut chunk) {
-            if let Some(own_lines) = &mut own_lines {
-                print::err(&own_lines.of(&chunk[..n]));
-            }
-            kept.extend_from_slice(&chunk[..n]);
-            if kept.len() > 2 * KEPT {
-                // A fence that is dropped here is not missed: what is before it is dropped too.
-                kept.drain(..kept.len() - KEPT);
-            }
+    fn add(&mut self, bytes: &[u8]) {
+        let kept = &mut self.0;
+        kept.extend_from_slice(bytes);
+        if kept.len() > 2 * KEPT {
+            // A fence that is dropped here is not missed: what is before it is dropped too.
+            kept.drain(..kept.len() - KEPT);
         }
-        Self(kept)
     }
 
     fn text(&self) -> String {
@@ -574,7 +651,33 @@ mod tests {
     #[test]
     fn the_end_of_a_long_stream_is_kept() {
         let long = "x".repeat(5 * KEPT) + "end";
-        let tail = Tail::read(long.as_bytes(), false);
+        let tail = Reading::start(io::Cursor::new(long), false).end();
         assert!(tail.0.len() <= 2 * KEPT && tail.text().ends_with("xend"));
+    }
+
+    #[test]
+    fn a_host_that_never_connects_is_killed() {
+        let desk = Desk::new().expect("there is room for a directory");
+        let listener = UnixListener::bind(desk.path("sock")).expect("it is a short path");
+        listener.set_nonblocking(true).expect("it can");
+        let mut command = std::process::Command::new("sleep");
+        os::prepare(command.arg("1000"), None);
+        let mut child = command.spawn().expect("every system has it");
+        let mut said = Conversation::default();
+        let heard = said.accept(&child, &listener, Duration::from_millis(20));
+        assert!(heard.expect("it can be asked").is_none() && said.killed);
+        assert_eq!(child.wait().expect("it ends").signal(), Some(libc::SIGKILL));
+    }
+
+    #[test]
+    fn a_stream_that_another_process_holds_open_is_not_waited_for() {
+        let (held, mut theirs) = io::pipe().expect("there are pipes");
+        let reading = Reading::start(held, false);
+        theirs.write_all(b"its last words").expect("it is read");
+        assert_eq!(reading.end().text(), "its last words");
+        let (ours, mut theirs) = UnixStream::pair().expect("there are sockets");
+        let lines = Lines::of(&ours).expect("it can be read");
+        theirs.write_all(b"one\ntwo\n").expect("it is read");
+        assert_eq!(lines.end(&ours), ["one", "two"]);
     }
 }

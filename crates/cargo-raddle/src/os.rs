@@ -92,6 +92,13 @@ fn window() -> Option<libc::winsize> {
     of(libc::STDOUT_FILENO).or_else(|| of(libc::STDERR_FILENO))
 }
 
+/// Whether a process was stopped by a signal. A debugger that holds it is something else. Where the system does not say: no.
+pub(crate) fn is_stopped(pid: u32) -> bool {
+    let about = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name before it may have any letters.
+    about.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+}
+
 /// Whether a child has ended. It is left to be waited for, so its number stays its own until then.
 pub(crate) fn has_ended(pid: u32) -> io::Result<bool> {
     // SAFETY: a valid pointer for the time of the call; a zeroed siginfo is a valid one.

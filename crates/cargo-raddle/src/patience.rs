@@ -5,8 +5,10 @@
 
 use std::time::{Duration, Instant};
 
+use crate::os;
+
 /// How long a host may take to end, or to give back its unit, after it was told to.
-const GRACE: Duration = Duration::from_secs(5);
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
 /// What is left of a host's time.
 #[derive(Debug)]
@@ -20,7 +22,12 @@ pub(crate) struct Patience {
 impl Patience {
     /// The whole time, from now on.
     pub(crate) fn new(process: u32) -> Self {
-        Self { process, left: GRACE, seen: (Instant::now(), waited(process)) }
+        Self::within(GRACE, process)
+    }
+
+    /// Another time, from now on.
+    pub(crate) fn within(left: Duration, process: u32) -> Self {
+        Self { process, left, seen: (Instant::now(), waited(process)) }
     }
 
     /// Whether the time is over. To be asked every few milliseconds: of the time between two questions no more is left
@@ -35,6 +42,21 @@ impl Patience {
 
     fn spend(&mut self, passed: Duration, waited: Duration) {
         self.left = self.left.saturating_sub(passed.saturating_sub(waited));
+    }
+}
+
+/// Since when a process is stopped (SIGSTOP), if it is. Its own watchdog stands still with it, so nothing else ends it.
+#[derive(Debug, Default)]
+pub(crate) struct Standstill(Option<Instant>);
+
+impl Standstill {
+    /// Whether it has been stopped for long.
+    pub(crate) fn is_over(&mut self, process: u32) -> bool {
+        if !os::is_stopped(process) {
+            self.0 = None;
+            return false;
+        }
+        self.0.get_or_insert_with(Instant::now).elapsed() >= GRACE
     }
 }
 

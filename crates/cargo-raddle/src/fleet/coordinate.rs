@@ -16,15 +16,16 @@ use raddle_knobs::KNOBS;
 use raddle_trace::unit::{Completed, Unit, UnitId, UnitPlan};
 use raddle_trace::{Progress, exit};
 
-use super::Fleet;
 use super::access::{connect, time};
 use super::page::LivePage;
 use super::standing::{Folded, Standing, now};
+use super::{Fleet, PLAN, UNIT_EXECUTIONS, UNIT_TIME};
 use crate::cli;
 use crate::command;
 use crate::error::DriverError;
 use crate::find::Test;
 use crate::host::Hosts;
+use crate::os;
 use crate::print;
 use crate::workers::{Host, Remote};
 
@@ -34,6 +35,8 @@ const LOOK: Duration = Duration::from_millis(50);
 const TELL: Duration = Duration::from_secs(1);
 /// So many looks without a unit at the server, while some are open: it has lost them.
 const EMPTY: u32 = 5;
+/// How long a server that is silent is asked in one go: so soon a limit of time and Ctrl-C are noticed meanwhile.
+const HASTE: Duration = Duration::from_secs(2);
 /// What a lease must have at least: three heartbeats, and a server's moment to answer.
 const SHORTEST_LEASE: Duration = Duration::from_secs(1);
 
@@ -58,6 +61,12 @@ pub(crate) fn coordinate(asked: &cli::Coordinate, given: &[String]) -> Result<u8
         return Err(DriverError::usage(
             "--resume and --tree are of `cargo raddle test`; a run of many machines goes on when its coordinator is started \
              again with the same command",
+        ));
+    }
+    if asked.test.settings.knobs.given.iter().any(|(knob, _)| knob.name == "workers") {
+        return Err(DriverError::usage(
+            "--workers is of `cargo raddle test`, whose hosts share a search on this machine; those of a run of many machines \
+             are started by `cargo raddle work --hosts N`, here too",
         ));
     }
     let lease = time("--lease", &asked.lease)?;
@@ -104,6 +113,11 @@ impl Machines<'_> {
             .filter_map(|knob| Some((knob.variable(), std::env::var(knob.variable()).ok()?)))
             .collect();
         variables.extend(hosts.variables.iter().cloned());
+        let mut more = BTreeMap::from([(PLAN.to_owned(), plan.run.clone())]);
+        let most = hosts.workers.unit_executions.map(|most| most.to_string());
+        more.extend(most.map(|most| (UNIT_EXECUTIONS.to_owned(), most)));
+        let longest = hosts.workers.unit_time.map(|time| time.as_millis().to_string());
+        more.extend(longest.map(|longest| (UNIT_TIME.to_owned(), longest)));
         Ok(Manifest {
             version: Manifest::current_version(),
             raddle: env!("CARGO_PKG_VERSION").to_owned(),
@@ -113,7 +127,7 @@ impl Machines<'_> {
             lease_ms: self.lease.as_millis().try_into().unwrap_or(u64::MAX),
             replicas: self.asked.replicas,
             state: RunState::Open,
-            more: [("plan".to_owned(), plan.run.clone())].into(),
+            more,
         })
     }
 
@@ -152,7 +166,7 @@ impl Machines<'_> {
     fn verdict(&self, code: u8) {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((run, manifest, folded)) = last.as_mut() else { return };
-        if manifest.state == RunState::Open {
+        if manifest.state != RunState::Finished {
             return;
         }
         let verdict = match code {
@@ -180,6 +194,8 @@ impl Machines<'_> {
         let queue = NatsQueue::open(run, manifest)?;
         let mut coordinator =
             Coordinator::begin(&queue, remote.roots().iter().map(queued).collect())?;
+        // From here on a silent server is waited for below.
+        let (run, queue) = (&run.with_patience(HASTE), queue.with_patience(HASTE));
         let mut workers = BTreeSet::new();
         let mut told: Option<Instant> = None;
         let mut empty = 0;
@@ -191,7 +207,13 @@ impl Machines<'_> {
                 // A search that follows may have records, too, if a coordinator was here before.
                 remote.roots().iter().chain(&opened).map(queued).collect()
             });
-            let Some(new) = patient(polled, &mut silent)? else { continue };
+            let Some(new) = patient(polled, &mut silent)? else {
+                // What was folded is folded.
+                if remote.is_over() {
+                    return Ok(workers.len());
+                }
+                continue;
+            };
             let over = remote.is_over() || coordinator.is_finished();
             if over || told.is_none_or(|told| told.elapsed() >= TELL) {
                 told = Some(Instant::now());
@@ -212,7 +234,7 @@ impl Machines<'_> {
             let nothing = |state: raddle_fleet::QueueState| state.waiting + state.leased == 0;
             empty = if new == 0 && queue.state().is_ok_and(nothing) { empty + 1 } else { 0 };
             if empty == EMPTY {
-                coordinator.repair(&queue)?;
+                patient(coordinator.repair(&queue).map(|()| 0), &mut silent)?;
                 empty = 0;
             }
             thread::sleep(LOOK);
@@ -229,7 +251,7 @@ fn patient(polled: Result<u64, QueueError>, silent: &mut bool) -> Result<Option<
             }
             Ok(Some(new))
         }
-        Err(error) if error.problem() == Problem::Unreachable && crate::os::interrupts() == 0 => {
+        Err(error) if error.problem() == Problem::Unreachable => {
             if !std::mem::replace(silent, true) {
                 print::err(&format!("{error}; waiting for it\n"));
             }
@@ -288,17 +310,31 @@ impl Fleet for Machines<'_> {
         let said = |error: QueueError| error.to_string();
         let run = self.begin(test, &manifest).map_err(said)?;
         let remote = Remote::new(hosts.desk.path("units"), &plan);
-        let workers = self.fold(&run, &manifest, &remote, hear).map_err(said)?;
-        if !remote.is_interrupted() {
+        let folded = self.fold(&run, &manifest, &remote, hear);
+        if folded.is_ok() && !remote.is_interrupted() {
             manifest.state = RunState::Finished;
             run.set(&manifest).map_err(said)?;
-            if let Some((_, kept, _)) =
-                self.last.lock().unwrap_or_else(PoisonError::into_inner).as_mut()
-            {
-                kept.state = RunState::Finished;
+        } else if folded.is_err() || os::interrupts() == 0 {
+            manifest.state = RunState::Stopped;
+            // A server that is silent now may be so for long, and what was folded is to be told.
+            if let Err(error) = run.with_patience(HASTE).set(&manifest) {
+                manifest.state = RunState::Open;
+                print::err(&format!("workers could not be told to end, and go on: {error}\n"));
             }
         }
-        let judged = remote.end(workers, &self.again)?;
+        if let Some((_, kept, _)) =
+            self.last.lock().unwrap_or_else(PoisonError::into_inner).as_mut()
+        {
+            kept.state = manifest.state;
+        }
+        let workers = folded.map_err(said)?;
+        let left = match manifest.state {
+            RunState::Open => "the run is not over, and its workers go on; fold the rest with",
+            _ => {
+                "the run is not over, and its workers were told to end; to go on start workers again, and the coordinator with"
+            }
+        };
+        let judged = remote.end(workers, &format!("{left}: {}", self.again))?;
         let file = hosts.desk.to_judge(&judged).map_err(|error| error.to_string())?;
         Ok((file.to_string_lossy().into_owned(), String::new()))
     }

@@ -94,6 +94,7 @@ impl Standing {
         let mut out = String::new();
         let state = match self.state {
             RunState::Open => "open",
+            RunState::Stopped => "stopped before it was over; its coordinator can go on with it",
             RunState::Finished => "finished",
         };
         let _ = writeln!(out, "{}: {} ({state})", self.run, self.test);

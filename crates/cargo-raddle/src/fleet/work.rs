@@ -19,6 +19,7 @@ use raddle_trace::unit::{Completed, Order, Quota, Unit, UnitEnd, UnitResult, Upw
 use raddle_trace::{Counts, Covered, Failure, exit};
 
 use super::access::{connect, time, wrong};
+use super::{PLAN, UNIT_EXECUTIONS, UNIT_TIME};
 use crate::cli;
 use crate::error::DriverError;
 use crate::find::Test;
@@ -45,6 +46,8 @@ struct Counted {
     units: AtomicU64,
     executions: AtomicU64,
     over: AtomicBool,
+    /// It is, because the coordinator ended before the run was.
+    stopped: AtomicBool,
     failed: Mutex<Option<DriverError>>,
 }
 
@@ -71,7 +74,7 @@ pub(crate) fn work(asked: &cli::Work) -> Result<u8, DriverError> {
         manifest.test,
         run.name()
     ));
-    let counted = Counted::default();
+    let (counted, pace) = (Counted::default(), pace(&manifest)?);
     let desk = run::desk()?;
     let hosts = Hosts {
         desk: &desk,
@@ -86,17 +89,13 @@ pub(crate) fn work(asked: &cli::Work) -> Result<u8, DriverError> {
     };
     thread::scope(|scope| {
         for nth in 0..n_hosts {
-            let worker = Worker {
-                name: format!("{name}-{nth}"),
-                lease: manifest.lease(),
-                pace: Pace::default(),
-            };
+            let worker = Worker { name: format!("{name}-{nth}"), lease: manifest.lease(), pace };
             let (queue, hosts, test, counted, manifest) =
                 (&queue, &hosts, &test, &counted, &manifest);
             // The thread that starts a host waits for it: a host dies with its thread.
             scope.spawn(move || {
-                let work =
-                    HostWork { hosts, test, plan: manifest.more.get("plan"), counted, host: None };
+                let (plan, parts) = (manifest.more.get(PLAN), pace.parts);
+                let work = HostWork { hosts, test, plan, parts, counted, host: None };
                 turns(&worker, queue, work, counted);
             });
         }
@@ -110,6 +109,9 @@ pub(crate) fn work(asked: &cli::Work) -> Result<u8, DriverError> {
     let executions = counted.executions.load(Ordering::Relaxed);
     let (units, executions) = (print::grouped(units), print::grouped(executions));
     print::err(&format!("{name}: {units} units, {executions} executions\n"));
+    if counted.stopped.load(Ordering::Relaxed) {
+        print::err(&format!("{name}: {}\n", stopped(&run)));
+    }
     Ok(if os::interrupts() > 0 { exit::INTERRUPTED } else { exit::PASSED })
 }
 
@@ -120,7 +122,10 @@ fn attend(run: &Run, name: &str, n_hosts: usize, counted: &Counted) {
         thread::sleep(LOOK);
         // A server that does not answer may again.
         let over = match run.manifest() {
-            Ok(Some(manifest)) => manifest.state == RunState::Finished,
+            Ok(Some(manifest)) => {
+                counted.stopped.store(manifest.state == RunState::Stopped, Ordering::Relaxed);
+                manifest.state != RunState::Open
+            }
             Ok(None) => true,
             Err(_) => false,
         };
@@ -185,6 +190,8 @@ struct HostWork<'a> {
     test: &'a Test,
     /// What the coordinator's host meant by the test.
     plan: Option<&'a String>,
+    /// Into so many parts what is left of a unit is cut when other workers have nothing to do.
+    parts: u32,
     counted: &'a Counted,
     host: Option<(Host, u64)>,
 }
@@ -231,15 +238,16 @@ impl UnitRunner for HostWork<'_> {
             };
             let order =
                 Order::Run { unit: Box::new(unit.clone()), quota, samples, avoid: avoid.clone() };
-            let (counted, mut told) = (self.counted, 0);
+            let (counted, parts, mut told) = (self.counted, self.parts, 0);
             let answer = host.obey(&order, &mut |run| {
                 // A unit may take longer than it is from one word of the worker to the next.
                 let more = run.map_or(0, |run| run.saturating_sub(told));
                 told += more;
                 counted.executions.fetch_add(more, Ordering::Relaxed);
-                let soon =
-                    return_soon.load(Ordering::Relaxed) || counted.over.load(Ordering::Relaxed);
-                soon.then_some(quota.pieces.max(1))
+                if counted.over.load(Ordering::Relaxed) {
+                    return Some(quota.pieces.max(1));
+                }
+                return_soon.load(Ordering::Relaxed).then_some(quota.pieces.max(parts))
             });
             match answer {
                 Ok(Answer::Completed(mut completed)) => {
@@ -319,12 +327,47 @@ fn written(completed: &Completed) -> Result<Completion, CannotRun> {
     write().map_err(|error| CannotRun(format!("its result cannot be written: {error}")))
 }
 
-/// The run, when it is there.
+/// How long a host goes on with a unit: as the coordinator was told, if it was.
+fn pace(manifest: &Manifest) -> Result<Pace, DriverError> {
+    let number = |name: &str| -> Result<Option<u64>, DriverError> {
+        let Some(text) = manifest.more.get(name) else { return Ok(None) };
+        let wrong = |_| DriverError::usage(format!("{name} of the run is `{text}`, no number"));
+        text.parse().map(Some).map_err(wrong)
+    };
+    let mut pace = Pace::default();
+    if let Some(most) = number(UNIT_EXECUTIONS)? {
+        pace.executions = most.max(1);
+    }
+    if let Some(longest) = number(UNIT_TIME)? {
+        pace.long = Duration::from_millis(longest);
+        pace.short = pace.short.min(pace.long);
+    }
+    Ok(pace)
+}
+
+/// What there is to do about a run that was stopped.
+fn stopped(run: &Run) -> String {
+    format!(
+        "the run {} was ended by its coordinator, by a limit or an error, before all was searched; to go on start the coordinator \
+         again with the same command, and then workers",
+        run.name()
+    )
+}
+
+/// A run that was not stopped.
+fn not_stopped((run, manifest): (Run, Manifest)) -> Result<(Run, Manifest), DriverError> {
+    if manifest.state == RunState::Stopped {
+        return Err(DriverError::usage(stopped(&run)));
+    }
+    Ok((run, manifest))
+}
+
+/// The run, when it is there and not stopped.
 fn find(nats: &Nats, name: Option<&str>, wait: Duration) -> Result<(Run, Manifest), DriverError> {
     let began = Instant::now();
     loop {
         let found = match name {
-            Some(name) => Run::find(nats, name).map_err(wrong),
+            Some(name) => Run::find(nats, name).map_err(wrong).and_then(not_stopped),
             None => only(nats),
         };
         match found {
@@ -420,7 +463,7 @@ fn binary(
             "the run's binary is not at the server: name this machine's copy by --binary FILE",
         ));
     }
-    let bytes = run.fetch_binary().map_err(wrong)?;
+    let bytes = run.fetch_binary(&manifest.binary).map_err(wrong)?;
     let (digits, _) = sha256(&bytes[..]).map_err(|error| DriverError::tool(error.to_string()))?;
     if digits != *wanted {
         return Err(DriverError::usage(format!(

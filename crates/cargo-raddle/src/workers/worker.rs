@@ -1,11 +1,10 @@
 //! One worker: a thread with a host, to which it gives one unit after another.
 
-use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use raddle_trace::host::{Avoid, JobKind, Message};
@@ -16,9 +15,9 @@ use super::board::{Board, Given};
 use crate::check::{self, Question};
 use crate::deaths::{Died, KILL};
 use crate::find::Test;
-use crate::host::{Conversation, Gone, Hosts, Started, Task};
+use crate::host::{Conversation, Gone, Hosts, Lines, START, Started, Task};
 use crate::os;
-use crate::patience::Patience;
+use crate::patience::{Patience, Standstill};
 
 /// How often a worker looks whether others wait, while its host runs a unit.
 const LOOK: Duration = Duration::from_millis(10);
@@ -28,8 +27,7 @@ pub(crate) struct Host {
     started: Started,
     said: Conversation,
     stream: UnixStream,
-    lines: Receiver<String>,
-    reader: JoinHandle<()>,
+    lines: Lines,
     page: PathBuf,
     strategy: String,
     seed: u64,
@@ -160,21 +158,14 @@ impl Host {
         let Some(stream) = started.accept(&mut said)? else {
             return Ok(Err(Silence::of(&started.end(Ok(said))?, None)));
         };
-        let (send, lines) = mpsc::channel();
-        let theirs = stream.try_clone()?;
-        let reader = thread::spawn(move || {
-            for line in BufReader::new(theirs).lines() {
-                let Ok(line) = line else { break };
-                if send.send(line).is_err() {
-                    break;
-                }
-            }
-        });
+        // A host that waits for a unit reads it at once. One that does not is killed.
+        stream.set_write_timeout(Some(START))?;
+        let lines = Lines::of(&stream)?;
         let strategy = String::new();
-        let mut host =
-            Self { started, said, stream, lines, reader, page, strategy, seed: 0, began };
+        let mut host = Self { started, said, stream, lines, page, strategy, seed: 0, began };
         let mut plan = None;
         let mut error = None;
+        let mut patience = Patience::within(START, host.started.id());
         while plan.is_none() && error.is_none() {
             match host.hear(&mut |message| match message {
                 Message::Plan { plan: found } => plan = Some(found),
@@ -182,6 +173,11 @@ impl Host {
                 _ => {}
             })? {
                 Some(true) => {}
+                None if patience.is_over() => {
+                    host.said.kill(host.started.id());
+                    let why = "its host has connected and does not say what there is to run";
+                    error = Some(why.to_owned());
+                }
                 None if os::interrupts() == 0 => {}
                 _ => break,
             }
@@ -197,7 +193,7 @@ impl Host {
 
     /// Hears one line; none if there is none yet, `false` if there will be no more.
     fn hear(&mut self, act: &mut dyn FnMut(Message)) -> io::Result<Option<bool>> {
-        match self.lines.recv_timeout(LOOK) {
+        match self.lines.received.recv_timeout(LOOK) {
             Ok(line) => {
                 let (mut strategy, mut seed) = (None, None);
                 self.said.line(&line, &mut |message| {
@@ -219,7 +215,12 @@ impl Host {
     fn tell(&mut self, order: &Order) -> io::Result<()> {
         let mut line = serde_json::to_string(order).map_err(io::Error::other)?;
         line.push('\n');
-        self.stream.write_all(line.as_bytes())
+        let told = self.stream.write_all(line.as_bytes());
+        let late = [io::ErrorKind::WouldBlock, io::ErrorKind::TimedOut];
+        if told.as_ref().is_err_and(|error| late.contains(&error.kind())) {
+            os::kill_group(self.started.id());
+        }
+        told
     }
 
     /// Has it run a unit.
@@ -241,7 +242,7 @@ impl Host {
         if self.tell(order).is_err() {
             return Ok(Answer::Gone);
         }
-        let (mut asked, mut since) = (false, None);
+        let (mut asked, mut since, mut standstill) = (false, None, Standstill::default());
         loop {
             let (mut answer, mut run) = (None, None);
             let heard = self.hear(&mut |message| match message {
@@ -256,6 +257,10 @@ impl Host {
             }
             if heard == Some(false) {
                 return Ok(Answer::Gone);
+            }
+            if heard.is_none() && standstill.is_over(self.started.id()) {
+                // As from outside: it dies of no test, and another has its unit.
+                os::kill_group(self.started.id());
             }
             if !asked && let Some(pieces) = wants(run) {
                 asked = true;
@@ -275,11 +280,10 @@ impl Host {
     /// What is left of a host that is silent.
     fn close(mut self) -> io::Result<Gone> {
         self.started.await_end(&mut self.said)?;
-        let Self { started, said, stream, reader, page, .. } = self;
+        let Self { started, said, stream, lines, page, .. } = self;
         os::kill_group(started.id());
         // Only now: while the host lives, a closed socket would end it.
-        drop(stream);
-        let _ = reader.join();
+        let _ = lines.end(&stream);
         let gone = started.end(Ok(said));
         let _ = std::fs::remove_file(page);
         gone

@@ -111,7 +111,7 @@ fn interrupted(project: &Project, arguments: &[&str]) -> Done {
     signal("-INT", child.id());
     let mut text = String::new();
     std::io::Read::read_to_string(&mut { out }, &mut text).unwrap();
-    let mut output = child.wait_with_output().unwrap();
+    let mut output = child.wait_with_output();
     output.stdout = text.into_bytes();
     Done::of(&output)
 }

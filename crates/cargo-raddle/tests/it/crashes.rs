@@ -18,7 +18,7 @@ fn cargo_test(project: &Project, test: &str, variables: &[(&str, &str)]) -> Done
             None => command.env_remove(name),
         };
     }
-    Done::of(&command.envs(variables.iter().copied()).output().unwrap())
+    Done::of(&crate::output(command.envs(variables.iter().copied())))
 }
 
 const ENDS: &str = "raddle: the process ends in the middle of an execution";

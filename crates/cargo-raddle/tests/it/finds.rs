@@ -115,7 +115,7 @@ fn where_there_is_none_that_is_said() {
 fn where_there_is_no_package_that_is_said() {
     let nowhere = std::env::temp_dir();
     let arguments = ["list", "--manifest-path", "no/such/Cargo.toml"];
-    let done = fixture().command(&arguments).current_dir(nowhere).output().unwrap();
+    let done = crate::output(fixture().command(&arguments).current_dir(nowhere));
     let done = crate::Done::of(&done).ended_with(exit::BUILD);
     assert!(!done.err.contains("error: error:"), "{}", done.err);
     assert!(done.err.contains("run this in the directory of a package"), "{}", done.err);

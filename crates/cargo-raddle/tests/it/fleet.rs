@@ -4,64 +4,26 @@
 //! Without `nats-server` each test says that it is skipped; with `NATS_TESTS=required` it fails instead. The page needs a
 //! Chromium in the same way (`BROWSER_TESTS`).
 
+mod ends;
+mod matrix;
+mod program;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use raddle_fleet::nats::{Access, Nats, NatsQueue, Run};
+use raddle_fleet::nats::{Access, Nats, NatsQueue, Run, SigningKey};
 use raddle_fleet::{Completion, Queue as _};
 use raddle_trace::exit;
 use serde_json::Value;
 
-use crate::{Done, Project, here};
-
-/// Ends what hangs.
-const DEADLINE: Duration = Duration::from_secs(600);
-
-const PROGRAM: &str = r#"
-use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use raddle::thread;
-
-/// 11! / (3!^3 * 2!) executions.
-#[raddle::test(strategy = "dfs", executions = 1_000_000)]
-fn many() {
-    let n = AtomicU32::new(0);
-    thread::scope(|scope| {
-        let n = &n;
-        for times in [3, 3, 3, 2] {
-            scope.spawn(move || for _ in 0..times { n.fetch_add(1, SeqCst); });
-        }
-    });
-    assert_eq!(n.load(SeqCst), 11);
-}
-
-/// 24! / 6!^4 executions.
-#[raddle::test(strategy = "dfs", executions = 1_000_000_000)]
-fn endless() {
-    let n = AtomicU32::new(0);
-    thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| for _ in 0..6 { n.fetch_add(1, SeqCst); });
-        }
-    });
-}
-
-#[raddle::test(strategy = "dfs", executions = 1_000_000)]
-fn lossy() {
-    let n = AtomicU32::new(0);
-    thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| { let seen = n.load(SeqCst); n.store(seen + 1, SeqCst); });
-        }
-    });
-    assert_eq!(n.load(SeqCst), 2, "an <b>update</b> is lost");
-}
-"#;
+use self::program::PROGRAM;
+use crate::{Background, DEADLINE, Done, Project, Watched, here, output};
 
 fn nats_server() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -149,6 +111,8 @@ fn project() -> MutexGuard<'static, Project> {
     static PROJECT: OnceLock<Mutex<Project>> = OnceLock::new();
     let make = || {
         let project = Project::new("fleet");
+        let about = fs::read_to_string(project.0.join("Cargo.toml")).unwrap();
+        project.write("Cargo.toml", &about.replace("[\"check\"]", "[\"check\", \"actors\"]"));
         project.write("src/lib.rs", "");
         project.write("tests/searched.rs", PROGRAM);
         Mutex::new(project)
@@ -156,75 +120,17 @@ fn project() -> MutexGuard<'static, Project> {
     PROJECT.get_or_init(make).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A command in the background, killed when dropped, or when it hangs: then what reads its output comes to an end, and the
-/// test fails with it.
-struct Background {
-    child: Child,
-    said: BufReader<std::process::ChildStderr>,
-    /// Dropped with this.
-    _watched: mpsc::Sender<()>,
-}
-
-impl Background {
-    fn start(project: &Project, arguments: &[&str]) -> Self {
-        let mut command = project.command(arguments);
-        let mut child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .stdin(Stdio::null())
-            .spawn()
-            .unwrap();
-        let said = BufReader::new(child.stderr.take().unwrap());
-        let (watched, until_dropped) = mpsc::channel::<()>();
-        let pid = child.id().to_string();
-        std::thread::spawn(move || {
-            if until_dropped.recv_timeout(DEADLINE) == Err(mpsc::RecvTimeoutError::Timeout) {
-                let _ = Command::new("kill").args(["-9", &pid]).status();
-            }
-        });
-        Self { child, said, _watched: watched }
-    }
-
-    /// Reads what it complains about until a line has this.
-    fn until(&mut self, words: &str) -> String {
-        let mut all = String::new();
-        loop {
-            let mut line = String::new();
-            if self.said.read_line(&mut line).unwrap() == 0 {
-                let mut out = String::new();
-                self.child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
-                panic!("it ended: {all}\n{out}");
-            }
-            if line.contains(words) {
-                return line;
-            }
-            all.push_str(&line);
-        }
-    }
-
-    fn end(mut self) -> Done {
-        let (mut out, mut err) = (String::new(), String::new());
-        self.child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
-        self.said.read_to_string(&mut err).unwrap();
-        let code = self.child.wait().unwrap().code();
-        Done { code, out, err }
-    }
-}
-
-impl Drop for Background {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 const COORDINATE: [&str; 8] =
     ["coordinate", "--lease", "1s", "--no-regressions", "--format", "json", "--exact", "--nats"];
+
+fn start(project: &Project, arguments: &[&str]) -> Background {
+    Background::start(&mut project.command(arguments))
+}
 
 /// Starts a coordinator and returns the hash that it prints for workers.
 fn coordinate(project: &Project, server: &Server, run: &str, test: &str) -> (Background, String) {
     let arguments = [&COORDINATE[..], &[&server.url, "--run", run, test]].concat();
-    let mut coordinator = Background::start(project, &arguments);
+    let mut coordinator = start(project, &arguments);
     let line = coordinator.until("--trust");
     let digits = line.trim().rsplit(' ').next().unwrap().to_owned();
     (coordinator, digits)
@@ -233,7 +139,7 @@ fn coordinate(project: &Project, server: &Server, run: &str, test: &str) -> (Bac
 fn work(project: &Project, server: &Server, run: &str, digits: &str) -> Background {
     let arguments =
         ["work", "--nats", &server.url, "--run", run, "--hosts", "1", "--trust", digits];
-    Background::start(project, &arguments)
+    start(project, &arguments)
 }
 
 /// What must be the same whichever processes have searched.
@@ -264,6 +170,10 @@ fn workers_and_coordinators_that_are_killed_change_nothing() {
     loop {
         let standing = &project.run(&status).ended_with(0).events()[0];
         if standing["records"].as_u64() > Some(0) {
+            assert_eq!(standing["state"], "open", "{standing}");
+            assert!(standing["folded"]["verdict"].is_null(), "it is not over: {standing}");
+            let open = ["waiting", "leased"].map(|which| standing[which].as_u64().unwrap());
+            assert!(open.iter().sum::<u64>() > 0, "something is left to do: {standing}");
             break;
         }
         assert!(began.elapsed() < DEADLINE, "{standing}");
@@ -297,10 +207,10 @@ fn a_failure_that_a_worker_finds_is_reported_and_shown_in_a_browser() {
     assert!(failure["trace"].is_object(), "{failure}");
     worker.end().ended_with(0);
     let Some(browser) = browser() else { return };
-    let (mut page, url) = page(&project, &server, "lossy");
+    let (page, url) = page(&project, &server, "lossy");
     let dom = dom(&browser, &url);
     let other = foreign(&url);
-    let _ = (page.kill(), page.wait());
+    drop(page);
     // Text of the test is text.
     assert!(dom.contains("an &lt;b&gt;update&lt;/b&gt; is lost"), "{dom}");
     assert!(dom.contains(r#"<h1 id="run">lossy</h1>"#), "{dom}");
@@ -310,10 +220,10 @@ fn a_failure_that_a_worker_finds_is_reported_and_shown_in_a_browser() {
 }
 
 /// `cargo raddle status` as it serves the live page of a run, and where.
-fn page(project: &Project, server: &Server, run: &str) -> (Child, String) {
+fn page(project: &Project, server: &Server, run: &str) -> (Watched, String) {
     let arguments = ["status", "--nats", &server.url, "--run", run, "--page", "0"];
     let mut command = project.command(&arguments);
-    let mut page = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut page = Watched::spawn(command.stdout(Stdio::piped()).stderr(Stdio::null()));
     let mut line = String::new();
     BufReader::new(page.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let url = line.trim().strip_prefix("page: ").unwrap().to_owned();
@@ -336,7 +246,7 @@ fn a_run_that_goes_on_is_shown_in_a_browser_with_its_workers_rate_and_queue() {
     let project = project();
     let (_coordinator, digits) = coordinate(&project, &server, "live", "endless");
     let _worker = work(&project, &server, "live", &digits);
-    let (mut live_page, url) = page(&project, &server, "live");
+    let (live_page, url) = page(&project, &server, "live");
     let began = Instant::now();
     // Until the page, which looks by itself, has a worker that has told how fast it is, and something that was folded.
     loop {
@@ -349,7 +259,7 @@ fn a_run_that_goes_on_is_shown_in_a_browser_with_its_workers_rate_and_queue() {
         std::thread::yield_now();
     }
     let dom = dom(&browser, &url);
-    let _ = (live_page.kill(), live_page.wait());
+    drop(live_page);
     assert!(dom.contains(r#"<h1 id="run">live</h1>"#), "{dom}");
     assert!(dom.contains(r#"<span id="state">open</span>"#), "{dom}");
     assert!(shown(&dom, "executions") > 0 && shown(&dom, "rate") > 0, "{dom}");
@@ -372,7 +282,8 @@ fn a_run_that_goes_on_is_shown_in_a_browser_with_its_workers_rate_and_queue() {
 /// The document of a page after its scripts have run.
 fn dom(browser: &PathBuf, url: &str) -> String {
     let profile = std::env::temp_dir().join(format!("raddle-it-browser-{}", std::process::id()));
-    let output = Command::new(browser)
+    let mut command = Command::new(browser);
+    command
         .args([
             "--headless",
             "--no-sandbox",
@@ -382,18 +293,17 @@ fn dom(browser: &PathBuf, url: &str) -> String {
         ])
         .args(["--disable-background-networking", "--virtual-time-budget=5000", "--dump-dom"])
         .arg(format!("--user-data-dir={}", profile.display()))
-        .arg(url)
-        .stderr(Stdio::null())
-        .output()
-        .unwrap();
+        .arg(url);
+    let done = Done::of(&output(&mut command));
     let _ = fs::remove_dir_all(&profile);
-    String::from_utf8_lossy(&output.stdout).into_owned()
+    done.out
 }
 
 /// What the server of a page answers to a request for its data by this host.
 fn asked_as(url: &str, host: &str) -> String {
     let address = url.trim_start_matches("http://").trim_end_matches('/');
     let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(DEADLINE)).unwrap();
     write!(stream, "GET /standing.json HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
     let mut said = String::new();
     stream.read_to_string(&mut said).unwrap();
@@ -432,17 +342,62 @@ fn a_worker_runs_only_what_its_operator_allowed() {
 }
 
 #[test]
+fn a_worker_refuses_variables_that_are_no_settings_and_bytes_that_are_another_binary() {
+    let Some(server) = Server::start() else { return };
+    let project = project();
+    let (coordinator, digits) = coordinate(&project, &server, "true", "lossy");
+    drop(coordinator);
+    let nats = connected(&server);
+    let (_, mut manifest) = Run::find(&nats, "true").unwrap();
+    manifest.variables.push(("LD_PRELOAD".to_owned(), "/tmp/evil.so".to_owned()));
+    Run::begin(&nats, "preload", &manifest).unwrap();
+    let refused = |run: &str, digits: &str| {
+        let arguments = ["work", "--nats", &server.url, "--run", run, "--trust", digits];
+        project.run(&arguments).ended_with(exit::USAGE).err
+    };
+    let said = refused("preload", &digits);
+    assert!(said.contains("set the variable LD_PRELOAD") && said.contains("refused"), "{said}");
+    // What is stored under the name of the trusted binary is something else of the same size.
+    manifest.variables.pop();
+    let run = Run::begin(&nats, "bytes", &manifest).unwrap();
+    let other = project.0.join("another-binary");
+    fs::write(&other, vec![0; usize::try_from(manifest.binary.size).unwrap()]).unwrap();
+    run.store_binary(&other, &manifest.binary).unwrap();
+    let said = refused("bytes", &digits);
+    assert!(said.contains("is not the run's binary") && said.contains("was not run"), "{said}");
+}
+
+#[test]
+fn a_key_for_the_server_is_read_from_a_file_and_files_that_are_missing_are_named() {
+    let project = project();
+    // A key that signs is also one that a server can know.
+    let file = project.0.join("user.nk");
+    let (key, _) = SigningKey::of_file(&file).unwrap();
+    let configuration = project.0.join("server.conf");
+    let users = format!("authorization {{ users: [ {{ nkey: {} }} ] }}\n", key.public_key());
+    fs::write(&configuration, users).unwrap();
+    let Some(server) = Server::start_with(&["-c", configuration.to_str().unwrap()]) else { return };
+    let status = |more: &[&str]| project.run(&[&["status", "--nats", &server.url], more].concat());
+    assert!(status(&[]).ended_with(exit::USAGE).err.contains("does not let us in"));
+    status(&["--nats-nkey", file.to_str().unwrap()]).ended_with(exit::PASSED);
+    for flag in ["--nats-nkey", "--nats-creds", "--nats-ca"] {
+        let said = status(&[flag, "/no/such/file"]).err;
+        assert!(said.contains("/no/such/file cannot be read"), "{flag}: {said}");
+    }
+}
+
+#[test]
 fn a_worker_runs_what_a_key_that_it_trusts_has_signed() {
     let Some(server) = Server::start() else { return };
     let project = project();
-    let start = |run: &str, file: &str| {
+    let signed = |run: &str, file: &str| {
         let more = [&server.url, "--run", run, "--sign", file, "lossy"];
-        let mut coordinator = Background::start(&project, &[&COORDINATE[..], &more].concat());
+        let mut coordinator = start(&project, &[&COORDINATE[..], &more].concat());
         let line = coordinator.until("--trust-key");
         (coordinator, line.trim().rsplit(' ').next().unwrap().to_owned())
     };
-    let (coordinator, key) = start("signed", "signing.nk");
-    let (_other, stranger) = start("foreign", "other.nk");
+    let (coordinator, key) = signed("signed", "signing.nk");
+    let (_other, stranger) = signed("foreign", "other.nk");
     assert_ne!(key, stranger, "each file has a key of its own");
     let refused = |run: &str, key: &str| {
         let arguments = ["work", "--nats", &server.url, "--run", run, "--trust-key", key];
@@ -457,7 +412,7 @@ fn a_worker_runs_what_a_key_that_it_trusts_has_signed() {
     let said = refused("plain", &key);
     assert!(said.contains("without a signature") && said.contains(&digits), "{said}");
     let arguments = ["work", "--nats", &server.url, "--run", "signed", "--trust-key", &key];
-    let worker = Background::start(&project, &arguments);
+    let worker = start(&project, &arguments);
     assert_eq!(result(coordinator.end(), 1, "lossy").0, "failed");
     worker.end().ended_with(0);
 }
@@ -480,7 +435,7 @@ fn what_is_wrong_is_said_before_anything_is_run() {
     assert!(said(&["--resume"]).contains("started again with the same command"));
     assert!(said(&["--lease", "soon"]).contains("a time is expected"));
     assert!(said(&["--lease", "10ms"]).contains("shorter than a second"));
-    assert!(said(&[]).contains("is of one test, and there are 3"));
+    assert!(said(&[]).contains("is of one test, and there are 12"));
 }
 
 #[test]
@@ -499,7 +454,7 @@ fn a_server_that_does_not_let_us_in_is_named_by_every_command() {
     }
     let mut named = project.command(&["status", "--nats", &server.url]);
     let named = named.env("NATS_USER", "raddle").env("NATS_PASSWORD", "secret");
-    Done::of(&named.output().unwrap()).ended_with(0);
+    Done::of(&output(named)).ended_with(0);
 }
 
 /// A connection of this test's own.
@@ -695,7 +650,7 @@ fn the_servers_of_the_book_are_those_that_its_commands_name_and_their_configurat
     let mut check = Command::new(program);
     let check =
         check.arg("-t").arg("-c").arg(&file).env("POD_NAME", "nats-0").env("NATS_TOKEN", "ta");
-    let said = Done::of(&check.output().unwrap());
+    let said = Done::of(&output(check));
     let _ = fs::remove_file(&file);
     said.ended_with(0);
 }

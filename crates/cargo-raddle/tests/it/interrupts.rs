@@ -2,23 +2,23 @@
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use raddle_trace::exit;
 use serde_json::Value;
 
-use crate::fixture;
+use crate::{Watched, fixture};
 
 /// A driver whose host has said how far it is.
-fn started() -> (Child, BufReader<ChildStdout>, u32) {
+fn started() -> (Watched, BufReader<ChildStdout>, u32) {
     let arguments = ["test", "--no-regressions", "--format=json", "--exact", "an_endless_one"];
     started_with(&mut fixture().command(&arguments))
 }
 
 /// The same of this command, which writes JSON.
-pub(crate) fn started_with(command: &mut Command) -> (Child, BufReader<ChildStdout>, u32) {
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+pub(crate) fn started_with(command: &mut Command) -> (Watched, BufReader<ChildStdout>, u32) {
+    let mut child = Watched::spawn(command.stdout(Stdio::piped()));
     let mut out = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     while !line.contains("\"event\":\"progress\"") {
@@ -93,7 +93,7 @@ fn an_interrupted_test_is_called_so_in_every_file_and_acknowledged_on_standard_e
     drop(fixture);
     signal("-INT", child.id());
     out.read_to_string(&mut String::new()).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = child.wait_with_output();
     assert_eq!(output.status.code(), Some(i32::from(exit::INTERRUPTED)));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("Ctrl-C: ending 1 search; again kills it; add --resume"), "{said}");

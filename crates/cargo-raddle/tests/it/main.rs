@@ -15,6 +15,7 @@ mod interrupts;
 mod replays;
 mod runs;
 mod terminals;
+mod watch;
 mod workers;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,8 @@ use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use serde_json::Value;
+
+pub(crate) use self::watch::{Background, DEADLINE, Watched, output};
 
 /// Says that a test needs a right that this user does not have. With `NATS_TESTS=required` root must have all of them: CI runs
 /// so, and there nothing may be left out unseen.
@@ -116,7 +119,7 @@ impl Project {
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Done {
-        Done::of(&self.command(arguments).output().unwrap())
+        Done::of(&output(&mut self.command(arguments)))
     }
 
     /// The same for tests that look at the pages of a run: other projects, which share what is built, write theirs at any
@@ -130,7 +133,7 @@ impl Project {
                 std::os::unix::fs::symlink(target().join(shared), link).unwrap();
             }
         }
-        Done::of(&self.command(arguments).env("CARGO_TARGET_DIR", own).output().unwrap())
+        Done::of(&output(self.command(arguments).env("CARGO_TARGET_DIR", own)))
     }
 }
 

@@ -25,7 +25,7 @@ fn what_passes_says_what_that_means() {
     let fixture = fixture();
     let marker = fixture.0.join("marker");
     let _ = fs::remove_file(&marker);
-    let output = fixture.command(&PLAIN).env("FIXTURE_MARKER", &marker).output().unwrap();
+    let output = crate::output(fixture.command(&PLAIN).env("FIXTURE_MARKER", &marker));
     let done = crate::Done::of(&output).ended_with(exit::PASSED);
     assert!(!marker.exists(), "an ordinary test was run");
     assert!(done.out.starts_with("3 raddle tests\n"), "{}", done.out);
@@ -188,7 +188,7 @@ fn a_table_of_the_results_is_added_to_the_summary_of_a_job() {
     fs::write(&file, "an earlier step\n\n").unwrap();
     let mut command = fixture.command(&[&PLAIN[..], &["a_wrong_one"]].concat());
     command.env("RADDLE_SUMMARY", &file);
-    crate::Done::of(&command.output().unwrap()).ended_with(exit::FAILED);
+    crate::Done::of(&crate::output(&mut command)).ended_with(exit::FAILED);
     let text = fs::read_to_string(file).unwrap();
     assert!(
         text.starts_with("an earlier step\n\n### raddle: 3 passed, 1 not\n\n| test |"),
@@ -254,7 +254,7 @@ fn settings_come_from_the_file_the_environment_and_flags() {
         if let Some(value) = environment {
             command.env("RADDLE_EXECUTIONS", value);
         }
-        let done = crate::Done::of(&command.output().unwrap()).ended_with(exit::PASSED);
+        let done = crate::Done::of(&crate::output(&mut command)).ended_with(exit::PASSED);
         let report = done.finished()["a_right_one"]["report"].clone();
         (report["strategy"].as_str().unwrap().to_owned(), report["counts"]["executions"].as_u64())
     };

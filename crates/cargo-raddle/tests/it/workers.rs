@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use raddle_trace::exit;
 use serde_json::Value;
 
 use crate::interrupts::{children, is_gone, signal};
-use crate::{Done, Project, skipped, target};
+use crate::{Done, Project, Watched, output, skipped, target};
 
 /// A project of its own, whose files no other test touches, one test at a time.
 fn project() -> MutexGuard<'static, Project> {
@@ -235,10 +235,10 @@ fn notes(event: &Value) -> String {
 }
 
 /// A driver that has said how far it is so often, of a search that takes seconds.
-fn started(project: &Project, arguments: &[&str], times: u32) -> (Child, BufReader<ChildStdout>) {
+fn started(project: &Project, arguments: &[&str], times: u32) -> (Watched, BufReader<ChildStdout>) {
     let all = [&["test", "--no-regressions", "--format=json"], arguments].concat();
     let mut command = project.command(&all);
-    let mut child = command.env("TAKE_TIME", "1").stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = Watched::spawn(command.env("TAKE_TIME", "1").stdout(Stdio::piped()));
     let mut out = BufReader::new(child.stdout.take().unwrap());
     for _ in 0..times {
         next_progress(&mut out).expect("it has not ended");
@@ -399,6 +399,38 @@ fn hosts_that_are_killed_as_soon_as_they_are_started_change_nothing() {
     assert_eq!(child.wait().unwrap().code(), Some(i32::from(exit::PASSED)));
 }
 
+/// A search one of whose hosts is stopped by a signal: the exit code, and how its test ended. Its own watchdog stands still
+/// with it.
+fn with_a_host_stopped(workers: &[&str]) -> (Option<i32>, Value) {
+    let project = project();
+    let arguments = [&["--exact", "every_order"][..], workers].concat();
+    let (child, out) = started(&project, &arguments, 1);
+    let host = hosts(child.id(), "every_order")[0];
+    signal("-STOP", host);
+    let events = out.lines().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    let event = events.into_iter().find(|event| event["event"] == "test-finished");
+    is_gone(host);
+    (child.wait_with_output().status.code(), event.expect("the test is finished"))
+}
+
+#[test]
+fn a_host_that_is_stopped_is_ended_and_another_gets_its_unit() {
+    let (code, event) = with_a_host_stopped(&["--workers=2", "--unit-time=20ms"]);
+    let [verdict, guarantee, executions, _] = what_it_came_to(&event);
+    assert_eq!((verdict, &guarantee["covered"]), ("covered".into(), &"everything".into()));
+    assert_eq!(executions, 3 * 34_650, "{}", notes(&event));
+    assert_eq!(code, Some(i32::from(exit::PASSED)), "{event}");
+}
+
+#[test]
+fn a_host_that_is_stopped_alone_is_ended_and_is_no_finding() {
+    let (code, event) = with_a_host_stopped(&[]);
+    assert!(event["report"].is_null(), "{event}");
+    let said = event["error"].as_str().unwrap();
+    assert!(said.contains("something stopped its host (SIGSTOP)"), "{said}");
+    assert_eq!(code, Some(i32::from(exit::INCONCLUSIVE)), "{event}");
+}
+
 #[test]
 fn a_driver_that_is_killed_goes_on_where_it_was() {
     let project = project();
@@ -471,7 +503,7 @@ fn what_a_host_died_of_is_not_lost_when_the_driver_is_killed() {
 }
 
 /// Reads what a driver says until it has so many hosts for these tests; panics if there are ever more.
-fn has_hosts(driver: &Child, out: &mut BufReader<ChildStdout>, tests: &[&str], wanted: usize) {
+fn has_hosts(driver: &Watched, out: &mut BufReader<ChildStdout>, tests: &[&str], wanted: usize) {
     let mut most = 0;
     for told in 0.. {
         next_progress(out).expect("it has not ended");
@@ -491,7 +523,7 @@ fn tests_that_go_on_without_the_flag_have_as_many_hosts_as_jobs_and_no_more() {
     let project = project();
     let both = ["endless", "endless_too"];
     let units = |file: &&PathBuf| file.extension().is_some_and(|kind| kind == "units");
-    let stop = |mut child: Child, mut out: BufReader<ChildStdout>| {
+    let stop = |mut child: Watched, mut out: BufReader<ChildStdout>| {
         signal("-INT", child.id());
         out.read_to_string(&mut String::new()).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(i32::from(exit::INTERRUPTED)));
@@ -703,7 +735,7 @@ fn a_disk_without_room_is_reported_and_the_search_goes_on_when_there_is_some() {
     let more = ["--workers=2", "--unit-time=20ms", "every_order"];
     let arguments = [&arguments[..], &more].concat();
     let mut command = disk.command(&project, &arguments);
-    let mut child = command.env("TAKE_TIME", "1").stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = Watched::spawn(command.env("TAKE_TIME", "1").stdout(Stdio::piped()));
     let mut out = BufReader::new(child.stdout.take().unwrap());
     while !disk.has_units() {
         next_progress(&mut out).expect("it has not ended");
@@ -719,7 +751,7 @@ fn a_disk_without_room_is_reported_and_the_search_goes_on_when_there_is_some() {
     assert!(ends.len() == 1 && ends[0]["report"].is_null(), "no part is a result: {rest}");
     fs::remove_file(disk.0.join("something-else")).unwrap();
     let arguments = [&arguments[..], &["--resume"]].concat();
-    let done = Done::of(&disk.command(&project, &arguments).output().unwrap());
+    let done = Done::of(&output(&mut disk.command(&project, &arguments)));
     let event = done.ended_with(exit::PASSED).finished()["every_order"].clone();
     is_every_order(&event);
     assert_eq!(event["report"]["guarantee"]["traces"]["distinct"], 3 * 34_650);

@@ -16,10 +16,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// From one attempt to the next.
 const PAUSE: Duration = Duration::from_millis(200);
 /// How long one answer may take.
-const ANSWER: Duration = Duration::from_secs(5);
+pub(super) const ANSWER: Duration = Duration::from_secs(5);
 /// How long a request of several answers may take. The client waits without end for some of them if the server was
 /// restarted in between.
-const REQUEST: Duration = Duration::from_secs(60);
+pub(super) const REQUEST: Duration = Duration::from_secs(60);
 /// The same where megabytes are sent.
 const TRANSFER: Duration = Duration::from_secs(600);
 
@@ -114,6 +114,8 @@ pub struct Nats {
     pub(crate) client: async_nats::Client,
     pub(crate) context: jetstream::Context,
     shown: Arc<str>,
+    /// How long a server that does not answer is asked again.
+    patience: Duration,
 }
 
 impl fmt::Debug for Nats {
@@ -140,7 +142,17 @@ impl Nats {
             access.shown().split(',').map(|url| url.trim().to_owned()).collect();
         let client = runtime.block_on(async {
             let options = access.options().await?;
-            options.connect(urls).await.map_err(|error| refused(&access.shown(), &error))
+            match tokio::time::timeout(REQUEST, options.connect(urls)).await {
+                Ok(connected) => connected.map_err(|error| refused(&access.shown(), &error)),
+                Err(_) => Err(QueueError::new(
+                    Problem::Unreachable,
+                    format!(
+                        "{} takes connections and says nothing within {} s: is it a nats-server?",
+                        access.shown(),
+                        REQUEST.as_secs()
+                    ),
+                )),
+            }
         })?;
         // It starts a task of its own.
         let inside = runtime.enter();
@@ -149,10 +161,16 @@ impl Nats {
             .ack_timeout(ANSWER)
             .build(client.clone());
         drop(inside);
-        let nats =
-            Self { runtime: Arc::new(runtime), client, context, shown: access.shown().into() };
+        let (runtime, shown) = (Arc::new(runtime), access.shown().into());
+        let nats = Self { runtime, client, context, shown, patience: PATIENCE };
         nats.has_streams()?;
         Ok(nats)
+    }
+
+    /// The same connection, for one who asks a server that does not answer again for no longer than this.
+    #[must_use]
+    pub fn with_patience(&self, patience: Duration) -> Self {
+        Self { patience, ..self.clone() }
     }
 
     /// Where it is connected to, without secrets.
@@ -170,16 +188,17 @@ impl Nats {
     /// `JetStream` must be on.
     fn has_streams(&self) -> Result<(), QueueError> {
         // As JSON: older servers leave out what the client would read into a type.
-        let asked: Result<serde_json::Value, _> =
-            self.runtime.block_on(self.context.request("INFO", &()));
+        let asked: Option<Result<serde_json::Value, _>> =
+            self.within(REQUEST, async || self.context.request("INFO", &()).await);
         let why = match asked {
-            Ok(answer) => match answer.get("error") {
+            None => format!("no answer within {} s", REQUEST.as_secs()),
+            Some(Ok(answer)) => match answer.get("error") {
                 None => return Ok(()),
                 Some(error) => {
                     error["description"].as_str().unwrap_or("no reason given").to_owned()
                 }
             },
-            Err(error) => error.to_string(),
+            Some(Err(error)) => error.to_string(),
         };
         Err(QueueError::new(
             Problem::Refused,
@@ -189,6 +208,12 @@ impl Nats {
                 self.shown
             ),
         ))
+    }
+
+    /// Runs a request once; none if it did not end within the limit.
+    pub(crate) fn within<T>(&self, limit: Duration, request: impl AsyncFnOnce() -> T) -> Option<T> {
+        // The timer is made inside of the runtime, which it needs.
+        self.runtime.block_on(async { tokio::time::timeout(limit, request()).await.ok() })
     }
 
     /// Runs a request to its end, again and again while the server does not answer: all requests may be repeated.
@@ -229,11 +254,10 @@ impl Nats {
     {
         let began = Instant::now();
         loop {
-            let attempt = async { tokio::time::timeout(limit, request()).await };
-            let (error, text) = match self.runtime.block_on(attempt) {
-                Ok(Ok(answer)) => return Ok(answer),
-                Ok(Err(error)) => (error.to_string(), format!("{error} {error:?}")),
-                Err(_) => (format!("no answer within {} s", limit.as_secs()), String::new()),
+            let (error, text) = match self.within(limit, async || request().await) {
+                Some(Ok(answer)) => return Ok(answer),
+                Some(Err(error)) => (error.to_string(), format!("{error} {error:?}")),
+                None => (format!("no answer within {} s", limit.as_secs()), String::new()),
             };
             if is_full(&text) {
                 return Err(QueueError::new(
@@ -255,13 +279,13 @@ impl Nats {
                     ),
                 ));
             }
-            if began.elapsed() > PATIENCE {
+            if began.elapsed() > self.patience {
                 return Err(QueueError::new(
                     Problem::Unreachable,
                     format!(
                         "{} did not answer for {} s: {what}: {error}; what it acknowledged before is intact",
                         self.shown,
-                        PATIENCE.as_secs()
+                        self.patience.as_secs()
                     ),
                 ));
             }

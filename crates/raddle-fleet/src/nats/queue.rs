@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_nats::jetstream::consumer::{AckPolicy, PullConsumer, pull};
 use async_nats::jetstream::context::PublishErrorKind;
@@ -17,12 +17,13 @@ use futures_util::StreamExt as _;
 use serde::{Deserialize, Serialize};
 use tokio::io::AsyncReadExt as _;
 
-use super::access::Nats;
+use super::access::{ANSWER, Nats};
 use super::run::{Manifest, Run};
 use crate::error::{Problem, QueueError};
 use crate::key::UnitKey;
 use crate::queue::{Held, Lease, Queue, QueueState, RecordOutcome};
 use crate::record::{Completion, Ending, QueuedUnit, Record, VERSION};
+use crate::worker::MOST_ATTEMPTS;
 
 /// Units that workers may have at a time. `JetStream`'s default is 1,000.
 const MOST_LEASED: i64 = 100_000;
@@ -47,6 +48,9 @@ pub struct NatsQueue {
     ignored: AtomicU64,
     /// The last record that was lost with all before it, when that was noticed.
     lost: AtomicU64,
+    lease: Duration,
+    /// Whether workers waited for units and none was there, and when that was asked.
+    hungry: Mutex<Option<(Instant, bool)>>,
 }
 
 impl fmt::Debug for NatsQueue {
@@ -149,8 +153,20 @@ impl NatsQueue {
             leases: AtomicU64::new(0),
             ignored: AtomicU64::new(0),
             lost: AtomicU64::new(0),
+            lease: manifest.lease(),
+            hungry: Mutex::new(None),
             nats,
         })
+    }
+
+    /// The same queue, for one who asks a server that does not answer again for no longer than this.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Self {
+        Self {
+            nats: self.nats.with_patience(patience),
+            run: self.run.with_patience(patience),
+            ..self
+        }
     }
 
     fn held(&self) -> MutexGuard<'_, HashMap<u64, jetstream::Message>> {
@@ -335,21 +351,58 @@ impl NatsQueue {
             let info = message.info().map_err(|error| unreadable(&error.to_string()))?;
             (u32::try_from(info.delivered).unwrap_or(u32::MAX), info.pending)
         };
-        let sent: SentUnit = postcard::from_bytes(&message.payload)
-            .map_err(|error| unreadable(&error.to_string()))?;
-        if sent.version != VERSION {
-            return Err(unreadable(&format!("a unit is of version {}", sent.version)));
-        }
-        let key = sent.key;
         let number = self.leases.fetch_add(1, Ordering::Relaxed);
+        let key = named(&message);
+        let sent = read_unit(&message.payload);
         self.held().insert(number, message);
-        if let Some(record) = self.glance(key)? {
-            self.publish(record.leftovers(), Repeated::Dropped)?;
-            self.acknowledge(number)?;
+        let of = |key: UnitKey, bytes: Vec<u8>| {
+            let unit = QueuedUnit { key, bytes };
+            Lease { unit, worker: worker.to_owned(), attempt, waiting, number }
+        };
+        let key = sent.as_ref().map(|sent| sent.key).ok().or(key);
+        let taken = sent.and_then(|sent| {
+            if let Some(record) = self.glance(sent.key)? {
+                self.publish(record.leftovers(), Repeated::Dropped)?;
+                self.acknowledge(number)?;
+                return Ok(None);
+            }
+            Ok(Some(of(sent.key, self.unstow(sent.body)?)))
+        });
+        let error = match taken {
+            Ok(taken) => return Ok(taken),
+            Err(error) => error,
+        };
+        if attempt > MOST_ATTEMPTS && error.problem() != Problem::Unreachable {
+            match key {
+                Some(key) => drop(self.give_up(&of(key, Vec::new()), &error.to_string())?),
+                // Something else than a queue wrote it. A unit that is open all the same is put again by the coordinator.
+                None => self.acknowledge(number)?,
+            }
             return Ok(None);
         }
-        let unit = QueuedUnit { key, bytes: self.unstow(sent.body)? };
-        Ok(Some(Lease { unit, worker: worker.to_owned(), attempt, waiting, number }))
+        // It is delivered again after the lease: at once it would end one worker after the other.
+        self.held().remove(&number);
+        Err(error)
+    }
+
+    /// Whether workers wait and no unit does. Asked at most once in a third of a lease, however many units this process has.
+    fn is_hungry(&self) -> bool {
+        let mut known = self.hungry.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((asked, hungry)) = *known
+            && asked.elapsed() < self.lease / 3
+        {
+            return hungry;
+        }
+        // Noted first: another heartbeat does not wait for the answer.
+        *known = Some((Instant::now(), false));
+        drop(known);
+        let info = self.nats.within(ANSWER, async || self.consumer.get_info().await);
+        // Without an answer nothing is known, and units are cut by their slices alone.
+        let Some(Ok(info)) = info else { return false };
+        let hungry = info.num_pending == 0 && info.num_waiting > 0;
+        let mut known = self.hungry.lock().unwrap_or_else(PoisonError::into_inner);
+        *known = Some((Instant::now(), hungry));
+        hungry
     }
 
     /// A message of the stream of records; none if it is lost for good: a server whose disk was damaged has gaps.
@@ -423,11 +476,10 @@ impl Queue for NatsQueue {
 
     /// Whether the lease has lapsed is not known here, so it is never said to be lost: the record decides.
     fn heartbeat(&self, lease: &Lease) -> Result<Held, QueueError> {
-        let held = self.held();
-        let Some(message) = held.get(&lease.number) else { return Ok(Held::Lost) };
-        // Nothing is waited for: without a connection the next one will do.
-        let _ = self.nats.runtime.block_on(message.ack_with(AckKind::Progress));
-        Ok(Held::Yes)
+        let Some(message) = self.held().get(&lease.number).cloned() else { return Ok(Held::Lost) };
+        // Not for long: without a connection the next one will do.
+        let _ = self.nats.within(ANSWER, async || message.ack_with(AckKind::Progress).await);
+        Ok(if self.is_hungry() { Held::Hungry } else { Held::Yes })
     }
 
     fn complete(&self, lease: &Lease, done: Completion) -> Result<RecordOutcome, QueueError> {
@@ -520,6 +572,21 @@ fn random() -> u64 {
     let mut bytes = [0; 8];
     ring::rand::SystemRandom::new().fill(&mut bytes).expect("the system has random numbers");
     u64::from_le_bytes(bytes) | 1 << 63
+}
+
+/// The unit of a message by what its publisher named the message.
+fn named(message: &jetstream::Message) -> Option<UnitKey> {
+    let headers = message.headers.as_ref()?;
+    headers.get(async_nats::header::NATS_MESSAGE_ID)?.as_str().parse().ok()
+}
+
+fn read_unit(payload: &[u8]) -> Result<SentUnit, QueueError> {
+    let sent: SentUnit =
+        postcard::from_bytes(payload).map_err(|error| unreadable(&error.to_string()))?;
+    if sent.version != VERSION {
+        return Err(unreadable(&format!("a unit is of version {}", sent.version)));
+    }
+    Ok(sent)
 }
 
 fn encode(value: &impl Serialize) -> Vec<u8> {

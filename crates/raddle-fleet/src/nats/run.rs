@@ -7,20 +7,20 @@ use std::path::Path;
 use std::time::Duration;
 
 use async_nats::jetstream::context::GetStreamErrorKind;
+use async_nats::jetstream::object_store::InfoErrorKind;
 use async_nats::jetstream::{ErrorCode, kv, object_store, stream};
 use futures_util::TryStreamExt as _;
 use serde::{Deserialize, Serialize};
 use tokio::io::AsyncReadExt as _;
 
-use super::access::Nats;
+use super::access::{Nats, REQUEST};
 use super::signature::Signature;
 use crate::error::{Problem, QueueError};
-use crate::record::VERSION;
 
 /// The bucket with all runs of a server.
 const RUNS: &str = "raddle-runs";
-/// The name of the binary in the object store of its run.
-const BINARY: &str = "binary";
+/// The version of what a run is, and of how its binary is kept.
+const VERSION: u32 = 2;
 /// A worker that was not heard of for so many leases is gone.
 const LEASES: u32 = 3;
 
@@ -67,6 +67,9 @@ pub struct Binary {
 pub enum RunState {
     /// There may be.
     Open,
+    /// Some is left, and the coordinator ended before it was done, by a limit or by an error: workers end. A coordinator that
+    /// goes on with the run opens it again.
+    Stopped,
     /// Every unit has its record, or the coordinator ended it.
     Finished,
 }
@@ -104,6 +107,13 @@ impl fmt::Debug for Run {
     }
 }
 
+impl Binary {
+    /// Its name in the object store of its run. Of other bytes it is another, so what workers read is never overwritten.
+    fn object(&self) -> String {
+        format!("binary-{}", self.sha256)
+    }
+}
+
 impl Manifest {
     /// The time of a lease.
     #[must_use]
@@ -135,7 +145,7 @@ impl Manifest {
 }
 
 impl Run {
-    /// Begins a run, or goes on with one of this name if it is the same.
+    /// Begins a run, or goes on with one of this name if it is the same. One that was stopped is open from then on.
     ///
     /// # Errors
     /// If there is another run of this name, or the server cannot be asked.
@@ -168,10 +178,22 @@ impl Run {
                     ),
                 ));
             }
+            // What the streams of the run were made with stays.
+            let (lease_ms, replicas) = (before.lease_ms, before.replicas);
+            let now = Manifest { lease_ms, replicas, ..manifest.clone() };
+            if before.state != RunState::Finished && before != now {
+                run.set(&now)?;
+            }
         } else {
             run.set(manifest)?;
         }
         Ok(run)
+    }
+
+    /// The same run, for one who asks a server that does not answer again for no longer than this.
+    #[must_use]
+    pub fn with_patience(&self, patience: Duration) -> Self {
+        Self { nats: self.nats.with_patience(patience), ..self.clone() }
     }
 
     /// A run that was begun.
@@ -273,8 +295,15 @@ impl Run {
     /// # Errors
     /// If the file cannot be read, or the server has no room.
     pub fn store_binary(&self, path: &Path, binary: &Binary) -> Result<(), QueueError> {
-        let there = self.nats.runtime.block_on(self.objects.info(BINARY));
-        if there.is_ok_and(|info| info.size as u64 == binary.size && !info.deleted) {
+        let name = binary.object();
+        let there = self.nats.ask("to look for the binary", || async {
+            match self.objects.info(&name).await {
+                Ok(info) => Ok(!info.deleted && info.size as u64 == binary.size),
+                Err(error) if error.kind() == InfoErrorKind::NotFound => Ok(false),
+                Err(error) => Err(error),
+            }
+        })?;
+        if there {
             return Ok(());
         }
         self.nats.transfer("to store the binary", || async {
@@ -282,7 +311,7 @@ impl Run {
                 std::fs::File::open(path)
                     .map_err(|error| format!("{}: {error}", path.display()))?,
             ));
-            self.objects.put(BINARY, &mut file).await.map_err(|error| error.to_string())
+            self.objects.put(name.as_str(), &mut file).await.map_err(|error| error.to_string())
         })?;
         Ok(())
     }
@@ -291,9 +320,10 @@ impl Run {
     ///
     /// # Errors
     /// If there is none, or the server cannot be asked.
-    pub fn fetch_binary(&self) -> Result<Vec<u8>, QueueError> {
+    pub fn fetch_binary(&self, binary: &Binary) -> Result<Vec<u8>, QueueError> {
+        let name = binary.object();
         self.nats.transfer("to fetch the binary", || async {
-            let mut object = self.objects.get(BINARY).await.map_err(|error| error.to_string())?;
+            let mut object = self.objects.get(&name).await.map_err(|error| error.to_string())?;
             let mut bytes = Vec::new();
             object.read_to_end(&mut bytes).await.map_err(|error| error.to_string())?;
             Ok::<_, String>(bytes)
@@ -369,13 +399,23 @@ impl Run {
     pub fn remove(self) -> Result<(), QueueError> {
         let Self { nats, name, runs, .. } = self;
         let context = &nats.context;
-        nats.runtime.block_on(async {
-            // What is missing was removed before.
+        // What is missing was removed before, and what is left when the time is over is removed by another call: the run is
+        // named until the end.
+        let removed = nats.within(REQUEST, async || {
             let _ = context.delete_stream(super::queue::work_stream(&name)).await;
             let _ = context.delete_stream(super::queue::done_stream(&name)).await;
             let _ = context.delete_key_value(format!("raddle-{name}")).await;
             let _ = context.delete_object_store(format!("raddle-{name}")).await;
         });
+        if removed.is_none() {
+            let (shown, seconds) = (nats.shown(), REQUEST.as_secs());
+            return Err(QueueError::new(
+                Problem::Unreachable,
+                format!(
+                    "{shown} did not remove the run {name} within {seconds} s; remove it again"
+                ),
+            ));
+        }
         nats.ask("to remove the run", || runs.purge(&name)).map(drop)
     }
 }
@@ -404,8 +444,8 @@ pub fn sha256(mut from: impl Read) -> std::io::Result<(String, u64)> {
 }
 
 fn runs(nats: &Nats, replicas: usize) -> Result<kv::Store, QueueError> {
-    let there = nats.runtime.block_on(nats.context.get_key_value(RUNS));
-    if let Ok(store) = there {
+    let there = nats.within(REQUEST, async || nats.context.get_key_value(RUNS).await);
+    if let Some(Ok(store)) = there {
         return Ok(store);
     }
     bucket(nats, RUNS, replicas)

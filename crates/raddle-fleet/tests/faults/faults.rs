@@ -2,12 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use raddle_fleet::nats::{Access, Run, WorkerStatus};
-use raddle_fleet::{Completion, Problem, Queue, QueueError, RecordOutcome, UnitRunner as _};
+use raddle_fleet::nats::{Access, Manifest, NatsQueue, Run, WorkerStatus};
+use raddle_fleet::{
+    Completion, Ending, Held, MOST_ATTEMPTS, Problem, Queue, QueueError, RecordOutcome, UnitKey,
+    UnitRunner as _,
+};
 
 use crate::fleet::{Dice, Fleet, LEASE, PACE, SYNTHETIC, expected, manifest};
 use crate::process::{Process, connected};
@@ -27,6 +32,8 @@ pub(crate) const TESTS: &[Test] = &[
     ("a_server_whose_files_are_damaged_is_noticed_or_changes_nothing", damaged_log),
     ("one_of_three_servers_killed_and_restarted_changes_nothing", killed_node),
     ("what_is_too_large_for_a_message_gets_through", large),
+    ("a_unit_that_cannot_be_read_is_given_up", unreadable_unit),
+    ("a_worker_with_a_unit_hears_that_others_wait", hungry),
     ("runs_workers_and_texts_are_read_while_they_are_written", listed),
     ("faults_of_all_kinds_for_as_long_as_asked", soak),
 ];
@@ -130,7 +137,18 @@ fn duplicated(program: &Program) -> Tried {
     let mut fleet = Fleet::begin(&connected(&server.url()), "twice", 1);
     let began = Instant::now();
     let mut repeated = 0;
-    // The first unit many times before a worker is there, so that however fast they are some are delivered twice.
+    // Delivered twice to this process, and run twice: the second result is ignored, with what it leaves.
+    fleet.coordinator.repair(&fleet.queue).unwrap();
+    let two = [(); 2].map(|()| fleet.queue.lease("both", LEASE).unwrap().unwrap());
+    assert_eq!(two[0].unit, two[1].unit);
+    let outcomes = two.map(|lease| {
+        let done = SYNTHETIC.clone().run(&lease.unit, PACE.of(&lease), &false.into()).unwrap();
+        fleet.queue.complete(&lease, done).unwrap()
+    });
+    assert_eq!(outcomes, [RecordOutcome::Recorded(1), RecordOutcome::Ignored]);
+    assert_eq!(fleet.queue.state().unwrap().ignored, 1);
+    fleet.poll();
+    // The first units many times before a worker is there, so that however fast they are some are delivered twice.
     for _ in 0..12 {
         repeated += fleet.coordinator.open_units().len();
         fleet.coordinator.repair(&fleet.queue).unwrap();
@@ -244,6 +262,12 @@ fn damaged_log(program: &Program) -> Tried {
         if let Err(error) = fleet.try_poll() {
             assert_eq!(error.problem(), Problem::Corrupt, "{error}");
             assert!(error.to_string().contains("Nothing is said of the run"), "{error}");
+            // As it says: with another store all begins anew.
+            drop((worker, server));
+            let server = Server::start(program);
+            let fleet = Fleet::begin(&connected(&server.url()), "damaged", 1);
+            let worker = Process::worker(&server.url(), "damaged", "another");
+            fleet.end(vec![worker]);
             return Ok(());
         }
         let nothing = |state: raddle_fleet::QueueState| state.waiting + state.leased == 0;
@@ -313,7 +337,74 @@ fn large(program: &Program) -> Tried {
     Ok(())
 }
 
-/// Not a test of its own: all of it, again and again, for the nightly run.
+/// Publishes to a subject as another program might, with lines of headers if there are any.
+fn publish(server: &Server, subject: &str, headers: &str, body: &str) {
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    stream.set_read_timeout(Some(DEADLINE)).unwrap();
+    let head = format!("NATS/1.0\r\n{headers}\r\n");
+    let (all, size) = (head.len() + body.len(), head.len());
+    let said = format!(
+        "CONNECT {{\"headers\":true,\"verbose\":false}}\r\nHPUB {subject} {size} {all}\r\n{head}{body}\r\nPING\r\n"
+    );
+    stream.write_all(said.as_bytes()).unwrap();
+    let answers = BufReader::new(stream).lines();
+    // The server has taken it when it answers what came after it.
+    let answered = answers.map_while(Result::ok).any(|line| line == "PONG");
+    assert!(answered, "the server did not answer");
+}
+
+fn unreadable_unit(program: &Program) -> Tried {
+    let server = Server::start(program);
+    let manifest = Manifest { lease_ms: 100, ..manifest(1) };
+    let run = Run::begin(&connected(&server.url()), "nonsense", &manifest).unwrap();
+    let queue = NatsQueue::open(&run, &manifest).unwrap();
+    // One says which unit it is, and of the other that is not known.
+    publish(&server, "raddle.nonsense.work", "Nats-Msg-Id: 17-3-0\r\n", "nonsense");
+    publish(&server, "raddle.nonsense.work", "", "nonsense");
+    let (began, mut errors) = (Instant::now(), 0);
+    while queue.state().unwrap().done == 0 || queue.state().unwrap().leased > 0 {
+        match queue.lease("w", manifest.lease()) {
+            Ok(lease) => assert_eq!(lease, None),
+            Err(error) => {
+                assert_eq!(error.problem(), Problem::Mismatch, "{error}");
+                errors += 1;
+            }
+        }
+        assert!(began.elapsed() < DEADLINE, "{errors} errors: {:?}", queue.state());
+    }
+    assert_eq!(errors, 2 * MOST_ATTEMPTS, "each is delivered so often before it is given up");
+    let records = queue.records(0, 10).unwrap();
+    let [record] = &records[..] else { panic!("{records:?}") };
+    assert_eq!(record.unit, UnitKey::root(0).leftover(17, 3));
+    let Ending::GivenUp { why } = &record.ending else { panic!("{record:?}") };
+    assert!(why.contains("cannot be read"), "{why}");
+    Ok(())
+}
+
+fn hungry(program: &Program) -> Tried {
+    let server = Server::start(program);
+    let fleet = Fleet::begin(&connected(&server.url()), "hungry", 1);
+    let lease = fleet.queue.lease("busy", LEASE).unwrap().unwrap();
+    assert_eq!(fleet.queue.heartbeat(&lease), Ok(Held::Yes), "there is no other worker");
+    let other = NatsQueue::open(&fleet.run, &manifest(1)).unwrap();
+    let (began, over) = (Instant::now(), AtomicBool::new(false));
+    let heard = thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                assert_eq!(other.lease("idle", LEASE), Ok(None));
+            }
+        });
+        let mut heard = Held::Yes;
+        while heard == Held::Yes && began.elapsed() < DEADLINE {
+            heard = fleet.queue.heartbeat(&lease).unwrap_or(Held::Lost);
+        }
+        over.store(true, Ordering::Relaxed);
+        heard
+    });
+    assert_eq!(heard, Held::Hungry);
+    Ok(())
+}
+
 /// What is read as a stream of messages may wait for one that was overwritten meanwhile, and never end.
 fn listed(program: &Program) -> Tried {
     const LISTS: u32 = 500;
@@ -359,6 +450,7 @@ fn listed(program: &Program) -> Tried {
     Ok(())
 }
 
+/// Not a test of its own: all of it, again and again, for the nightly run.
 fn soak(program: &Program) -> Tried {
     let long = std::env::var("RADDLE_LONG").is_ok_and(|long| long == "1");
     let long = long.then(|| "120s".to_owned());
@@ -384,7 +476,7 @@ fn soak(program: &Program) -> Tried {
     let (mut rounds, mut lacking) = (0, BTreeSet::new());
     while began.elapsed() < time {
         for fault in faults {
-            match fault(program) {
+            match crate::watch::within("a fault of many", || fault(program)) {
                 Ok(()) => {}
                 Err(Untried::Cannot(why)) => drop(lacking.insert(why)),
                 other => return other,

@@ -1,5 +1,6 @@
 //! A network that is cut, in a namespace of its own.
 
+use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -62,24 +63,33 @@ pub(crate) fn cut(program: &Program) -> Tried {
     command.args(["netns", "exec", &link.space]).arg(std::env::current_exe().unwrap());
     command.args(["worker", &url, "cut", "far"]);
     let mut far = Process::run(command);
-    far.until("recorded");
-    ip(&format!("link set {} down", link.near))?;
-    // What it had is delivered to another only after its lease: so that the cut matters, wait for that.
     let began = Instant::now();
     let state = |fleet: &Fleet| fleet.queue.state().unwrap();
-    let done = state(&fleet).done;
-    while state(&fleet).leased > 0 && state(&fleet).lapsed == 0 {
-        let lease = fleet.queue.lease("near", crate::fleet::LEASE).unwrap();
-        if let Some(lease) = lease {
-            let taken = lease.attempt;
-            fleet.queue.give_back(&lease).unwrap();
-            if taken > 1 {
+    // Until it is cut off with a unit in its hands.
+    loop {
+        far.until("recorded");
+        ip(&format!("link set {} down", link.near))?;
+        if state(&fleet).leased > 0 {
+            break;
+        }
+        ip(&format!("link set {} up", link.near))?;
+        assert!(began.elapsed() < DEADLINE, "{:?}", state(&fleet));
+    }
+    // That is delivered to another after its lease, and not before. What this process is given meanwhile it keeps: given back
+    // it would come again at once.
+    let mut ours = BTreeMap::new();
+    loop {
+        if let Some(lease) = fleet.queue.lease("near", crate::fleet::LEASE).unwrap() {
+            let (unit, attempt) = (lease.unit.key, lease.attempt);
+            if ours.insert(unit, lease).is_none() && attempt > 1 {
                 break;
             }
         }
         assert!(began.elapsed() < DEADLINE, "{:?}", state(&fleet));
     }
-    assert!(state(&fleet).done >= done);
+    for lease in ours.values() {
+        fleet.queue.give_back(lease).unwrap();
+    }
     ip(&format!("link set {} up", link.near))?;
     let near = Process::worker(&url, "cut", "near");
     fleet.drive(|_| std::thread::sleep(Duration::from_millis(5)));

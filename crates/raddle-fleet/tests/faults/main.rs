@@ -17,6 +17,7 @@ mod links;
 mod process;
 mod secrets;
 mod server;
+mod watch;
 
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt as _;
@@ -80,7 +81,7 @@ fn main() -> ExitCode {
     let mut skipped = 0;
     for (name, test) in &tests {
         let tried = match &program {
-            Some(program) => catch_unwind(|| test(program)),
+            Some(program) => watch::within(name, || catch_unwind(|| test(program))),
             None => Ok(Err(Untried::NotAsked("no nats-server".to_owned()))),
         };
         match tried {

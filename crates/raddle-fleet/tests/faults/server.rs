@@ -156,6 +156,8 @@ impl Server {
     pub(crate) fn leader(&self, stream: &str) -> Option<String> {
         self.child.as_ref()?;
         let mut page = TcpStream::connect((self.host.as_str(), self.monitor?)).ok()?;
+        page.set_read_timeout(Some(DEADLINE)).ok()?;
+        page.set_write_timeout(Some(DEADLINE)).ok()?;
         let request = "GET /jsz?accounts=true&streams=true HTTP/1.0\r\n\r\n";
         page.write_all(request.as_bytes()).ok()?;
         let mut said = String::new();

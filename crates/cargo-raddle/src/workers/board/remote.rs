@@ -49,8 +49,9 @@ impl Remote {
         if let Err(why) = self.board.advance(&mut state) {
             state.end(StopReason::Error(why));
         }
-        let run: u64 = state.lanes.iter().map(|lane| lane.fold.sum.counts.executions).sum();
-        if run >= state.limit {
+        // As workers of one machine end: what a replaced search has run does not count, and one that follows a reduction may run
+        // a few whatever the others have run.
+        if (0..state.lanes.len()).all(|at| state.lanes[at].is_over() || state.lane_left(at) == 0) {
             state.end(StopReason::Executions);
         }
         opened
@@ -87,16 +88,14 @@ impl Remote {
         all.map(|failure| failure.outcome.summary(&failure.trace.tasks)).collect()
     }
 
-    /// What all units came to; `workers` have run them. `again` is the command that goes on, if it was stopped.
-    pub(crate) fn end(mut self, workers: usize, again: &str) -> Result<ToJudge, String> {
+    /// What all units came to; `workers` have run them. `left` says what is to be done if some are left.
+    pub(crate) fn end(mut self, workers: usize, left: &str) -> Result<ToJudge, String> {
         self.board.workers = workers;
         let mut judged = self.board.end(workers)?;
         let before = judged.notes.len();
         judged.notes.retain(|note| !matches!(note, Note::Kept { .. }));
         if judged.notes.len() < before {
-            let text =
-                format!("the run is not over, and its workers go on; fold the rest with: {again}");
-            judged.notes.push(Note::Text { text });
+            judged.notes.push(Note::Text { text: left.to_owned() });
         }
         Ok(judged)
     }
