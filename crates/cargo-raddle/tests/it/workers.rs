@@ -48,13 +48,14 @@ fn add(n: &AtomicU32, threads: u32, times: u32) {
     });
 }
 
-// If the test of the driver asks for it, which then interrupts the search: the first executions of each process take a
-// millisecond. So a search lasts for seconds, however fast the machine is.
+// If the test of the driver asks for it, which then interrupts the search: so many executions of each process take a
+// millisecond. So a search lasts long enough to be interrupted, however fast the machine is.
 fn take_time() {
-    static ASKED: std::sync::LazyLock<bool> =
-        std::sync::LazyLock::new(|| std::env::var_os(\"TAKE_TIME\").is_some());
+    static ASKED: std::sync::LazyLock<u32> = std::sync::LazyLock::new(|| {
+        std::env::var(\"TAKE_TIME\").map_or(0, |asked| asked.parse().unwrap())
+    });
     static TAKEN: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-    if *ASKED && TAKEN.fetch_add(1, SeqCst) < 4_000 {
+    if TAKEN.fetch_add(1, SeqCst) < *ASKED {
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -236,9 +237,23 @@ fn notes(event: &Value) -> String {
 
 /// A driver that has said how far it is so often, of a search that takes seconds.
 fn started(project: &Project, arguments: &[&str], times: u32) -> (Watched, BufReader<ChildStdout>) {
+    started_slowly(project, arguments, times, SLOW)
+}
+
+/// Executions of each process that take a millisecond in a search which is interrupted after some seconds.
+const SLOW: u32 = 4_000;
+
+/// The same where so many executions of each process are slow.
+fn started_slowly(
+    project: &Project,
+    arguments: &[&str],
+    times: u32,
+    slow: u32,
+) -> (Watched, BufReader<ChildStdout>) {
     let all = [&["test", "--no-regressions", "--format=json"], arguments].concat();
     let mut command = project.command(&all);
-    let mut child = Watched::spawn(command.env("TAKE_TIME", "1").stdout(Stdio::piped()));
+    command.env("TAKE_TIME", slow.to_string());
+    let mut child = Watched::spawn(command.stdout(Stdio::piped()));
     let mut out = BufReader::new(child.stdout.take().unwrap());
     for _ in 0..times {
         next_progress(&mut out).expect("it has not ended");
@@ -735,7 +750,8 @@ fn a_disk_without_room_is_reported_and_the_search_goes_on_when_there_is_some() {
     let more = ["--workers=2", "--unit-time=20ms", "every_order"];
     let arguments = [&arguments[..], &more].concat();
     let mut command = disk.command(&project, &arguments);
-    let mut child = Watched::spawn(command.env("TAKE_TIME", "1").stdout(Stdio::piped()));
+    let mut child =
+        Watched::spawn(command.env("TAKE_TIME", SLOW.to_string()).stdout(Stdio::piped()));
     let mut out = BufReader::new(child.stdout.take().unwrap());
     while !disk.has_units() {
         next_progress(&mut out).expect("it has not ended");
@@ -774,7 +790,8 @@ fn killed_at_random(project: &Project, dice: &mut Dice) -> (Value, u32) {
     let mut killed = 0;
     let mut arguments = vec!["--exact", "--workers=2", "--unit-time=50ms", "every_order"];
     loop {
-        let (mut child, mut out) = started(project, &arguments, 0);
+        // Longer than from one kill to the next, no process would get on.
+        let (mut child, mut out) = started_slowly(project, &arguments, 0, 300);
         let mut told = 0;
         let mut finished = None;
         loop {
