@@ -141,14 +141,16 @@ impl Program {
     }
 
     /// Whether it has steps that may touch something else where they come earlier, so that one which sleeps is woken by what does not
-    /// depend on what it did, and a trace may be run twice (`docs/decisions/steps-that-vary.md`): of faults a step chooses, a timer
+    /// depend on what it did, and a trace may be run twice (`docs/decisions/steps-that-vary.md`): values and faults are chosen, a timer
     /// is set by a handler that may not set it elsewhere, an invariant looks at several actors after the steps of each, and a thread
     /// waits for what is handled.
     fn has_steps_that_vary(&self) -> bool {
-        let actions = self.handlers.iter().flatten().flatten();
-        let sets_timer = actions.into_iter().any(|action| matches!(action, Action::Timer(_)));
+        let varies = |action: &Action| {
+            matches!(action, Action::Timer(_) | Action::Choose(_) | Action::Maybe { .. })
+        };
+        let acts = self.handlers.iter().flatten().flatten().any(varies);
         let waits = matches!(self.way, Way::Thread | Way::Asks);
-        self.faults != Faults::default() || !self.looks.is_empty() || waits || sets_timer
+        self.faults != Faults::default() || !self.looks.is_empty() || waits || acts
     }
 
     /// Its mailboxes and how its messages are handled.
@@ -381,7 +383,7 @@ struct Same {
 }
 
 impl Same {
-    fn new(all: &Saw, repeated: u64) -> Compared {
+    fn compared(all: &Saw, repeated: u64) -> Compared {
         let (interleavings, traces) = (all.executions, all.traces.len() as u64);
         Compared::Same(Self { interleavings, traces, repeated })
     }
@@ -393,7 +395,7 @@ fn compare(program: &Arc<Program>, most: u64) -> Compared {
     }
     let Some(all) = exhaustive(most, &|| program.run()) else { return Compared::TooLarge };
     match difference(program, &all, most) {
-        Ok(repeated) => Same::new(&all, repeated),
+        Ok(repeated) => Same::compared(&all, repeated),
         Err(how) => Compared::Differs(how),
     }
 }
@@ -405,7 +407,7 @@ fn compare_with_each_other(program: &Arc<Program>, most: u64) -> Compared {
     };
     // Classic and Eta's reduction run many executions in vain.
     match difference(program, &all, most * 10) {
-        Ok(repeated) => Same::new(&all, repeated),
+        Ok(repeated) => Same::compared(&all, repeated),
         Err(how) if how.ends_with(ENDLESS) => Compared::TooLarge,
         Err(how) => Compared::Differs(how),
     }
@@ -616,10 +618,9 @@ fn reductions_see_what_there_is() {
             Some(Same { interleavings, traces, repeated }) => {
                 compared += 1;
                 if repeated > 0 {
-                    assert!(
-                        Program::random(seed).has_steps_that_vary(),
-                        "seed {seed}: {repeated} traces again"
-                    );
+                    let program = Program::random(seed);
+                    let varies = program.has_steps_that_vary();
+                    assert!(varies, "seed {seed}: {repeated} traces again: {program:?}");
                     repeating += 1;
                 }
                 all_interleavings += interleavings;
