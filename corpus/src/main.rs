@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use raddle_corpus::program::InRounds;
 use raddle_corpus::protocols::PROTOCOLS;
 use raddle_corpus::tables;
 use raddle_corpus::{Ask, Expected, Lookup, Program, REGISTRY, Told, everything, find, run};
@@ -47,6 +48,8 @@ enum Command {
     },
     /// Shows the applications and their bugs, as Markdown.
     Applications,
+    /// Counts the traces of programs that spin, in 1, 2 and 3 rounds, as Markdown.
+    Spinning,
     /// Runs the protocols on threads as in production, with failures, and looks at their histories.
     Threads(Threads),
     /// Runs a program, or all with --all.
@@ -90,6 +93,9 @@ struct Run {
     /// Counts distinct partial orders.
     #[arg(long)]
     traces: bool,
+    /// How many rounds a loop may make in vain; none: 2 with a reduction, and else no limit.
+    #[arg(long)]
+    rounds: Option<u32>,
     /// One JSON object for each program, on a line of its own.
     #[arg(long)]
     json: bool,
@@ -143,6 +149,7 @@ fn main() -> ExitCode {
         Command::List { json } => list(&mut out, *json).map(|()| AS_KNOWN),
         Command::Libraries => show(&mut out, &tables::libraries::table()).map(|()| AS_KNOWN),
         Command::Applications => show(&mut out, &tables::applications::table()).map(|()| AS_KNOWN),
+        Command::Spinning => show(&mut out, &tables::spinning::table()).map(|()| AS_KNOWN),
         Command::Minimise { seeds } => minimise(&mut out, *seeds).map(|()| AS_KNOWN),
         Command::Threads(asked) => threads(&mut out, asked),
         Command::Run(asked) if asked.all => run_all(&mut out, asked),
@@ -159,6 +166,10 @@ fn main() -> ExitCode {
             ExitCode::from(CANNOT)
         }
     }
+}
+
+fn in_rounds(known: &InRounds) -> serde_json::Value {
+    json!({"arguments": known.arguments, "rounds": known.rounds, "traces": known.traces})
 }
 
 /// What is known of a program, with its defaults where it depends on arguments.
@@ -179,6 +190,7 @@ fn describe(program: &Program) -> serde_json::Value {
         "preemptions": program.preemptions.map(|count| count(&defaults)),
         "interleavings": program.interleavings.and_then(|count| count(&defaults)),
         "traces": program.traces.and_then(|count| count(&defaults)),
+        "traces_in_rounds": program.in_rounds.iter().copied().flatten().map(in_rounds).collect::<Vec<_>>(),
         "outcomes": program.all_seen(),
     })
 }
@@ -257,7 +269,7 @@ fn tell(program: &'static Program, arguments: Vec<usize>, asked: &Run) -> Result
         time: asked.time,
         seed: asked.seed,
         traces: asked.traces,
-        rounds: None,
+        rounds: asked.rounds,
     };
     let report = run(program, &arguments, &ask)?;
     Ok(Told::new(program, arguments, &report))

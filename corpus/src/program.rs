@@ -177,6 +177,31 @@ impl fmt::Debug for Visit<'_> {
 /// A count as a function of the arguments. `None` where it is not known.
 pub type Count = fn(&[usize]) -> Option<u64>;
 
+/// Traces of a program whose loops may make so many rounds in vain (`Config::rounds`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InRounds {
+    /// With these arguments.
+    pub arguments: &'static [usize],
+    /// The rounds.
+    pub rounds: u32,
+    /// The traces.
+    pub traces: u64,
+}
+
+/// What is known of a program with these arguments, in 1, 2, … rounds.
+pub(crate) const fn in_rounds<const N: usize>(
+    arguments: &'static [usize],
+    traces: [u64; N],
+) -> [InRounds; N] {
+    let mut all = [InRounds { arguments, rounds: 0, traces: 0 }; N];
+    let mut at = 0;
+    while at < N {
+        all[at] = InRounds { arguments, rounds: at as u32 + 1, traces: traces[at] };
+        at += 1;
+    }
+    all
+}
+
 /// A program and what is known of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Program {
@@ -199,6 +224,8 @@ pub struct Program {
     pub interleavings: Option<Count>,
     /// Executions that differ in the order of dependent steps.
     pub traces: Option<Count>,
+    /// The same of a program that spins, for some arguments and rounds.
+    pub in_rounds: &'static [&'static [InRounds]],
     /// The limit on the steps of one execution, if the program never ends by itself.
     pub steps: Option<u64>,
     /// What kind of mistake its bug is, for programs of [`Group::Libraries`],
@@ -223,6 +250,7 @@ impl Program {
             preemptions: None,
             interleavings: None,
             traces: None,
+            in_rounds: &[],
             steps: None,
             pattern: "",
             large: &[],
@@ -336,6 +364,12 @@ impl Program {
         self
     }
 
+    /// Which spins, with its traces for some arguments.
+    pub(crate) const fn in_rounds(mut self, known: &'static [&'static [InRounds]]) -> Self {
+        self.in_rounds = known;
+        self
+    }
+
     pub(crate) const fn steps(mut self, steps: u64) -> Self {
         self.steps = Some(steps);
         self
@@ -345,6 +379,16 @@ impl Program {
     #[must_use]
     pub fn defaults(&self) -> Vec<usize> {
         self.parameters.iter().map(|parameter| parameter.default).collect()
+    }
+
+    /// Its traces if loops may make so many rounds in vain, if that is known; without a limit on rounds, those of a program
+    /// that does not spin.
+    #[must_use]
+    pub fn known_traces(&self, arguments: &[usize], rounds: Option<u32>) -> Option<u64> {
+        let known = self.in_rounds.iter().copied().flatten();
+        let same = |known: &&InRounds| known.arguments == arguments && Some(known.rounds) == rounds;
+        let found = known.filter(same).map(|known| known.traces).next();
+        found.or_else(|| self.traces.and_then(|count| count(arguments)))
     }
 
     /// Runs it once: inside an execution under control, outside on threads of the system.

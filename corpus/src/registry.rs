@@ -11,8 +11,8 @@ use crate::{
 };
 
 /// All programs that a search can cover at their defaults, by group. Those of
-/// [`libraries`](mod@libraries), [`applications`](mod@applications), [`protocols`](mod@protocols) and
-/// [`actors::systems`] are longer.
+/// [`libraries`](mod@libraries), [`applications`](mod@applications), [`protocols`](mod@protocols),
+/// [`actors::systems`] and [`counts::spinning::LOCKS`] are longer.
 pub static REGISTRY: &[Program] = &[
     counts::readers::READERS,
     counts::readers::LASTZERO,
@@ -67,6 +67,8 @@ pub static REGISTRY: &[Program] = &[
     bugs::spinning::MISSED_WINDOW,
     bugs::spinning::MISSED_WINDOW_FIXED,
     bugs::spinning::AFTER_YOU,
+    counts::spinning::SPIN_THEN_PARK,
+    counts::spinning::IMPATIENT,
     litmus::sb::SB,
     litmus::mp::MP,
     litmus::lb::LB,
@@ -107,11 +109,12 @@ pub static REGISTRY: &[Program] = &[
 ];
 
 /// All programs, those that no search can cover in a test last: libraries, applications, protocols, systems of
-/// actors, threads with channels, and the case.
+/// actors, threads with channels, the case, unit tests, and locks that spin.
 pub fn everything() -> impl Iterator<Item = &'static Program> {
     let long = libraries::programs().chain(applications::programs()).chain(protocols::programs());
     let long = long.chain(actors::systems::programs()).chain(channels::PROGRAMS);
-    REGISTRY.iter().chain(long).chain(&case::PROGRAMS).chain(unit_tests::UNIT_TESTS)
+    let others = case::PROGRAMS.iter().chain(unit_tests::UNIT_TESTS).chain(counts::spinning::LOCKS);
+    REGISTRY.iter().chain(long).chain(others)
 }
 
 /// Why a program cannot be run as asked, and what to write instead.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use raddle::{Config, Error, Report};
+use raddle_trace::Assumption;
 use serde::Serialize;
 
 use crate::program::{Count, Program};
@@ -144,10 +145,14 @@ impl Told {
         let failure = report.failure.as_ref();
         let (counts, traces) = (&report.counts, report.guarantee.traces);
         let known = |count: Option<Count>| count.and_then(|count| count(&arguments));
+        let rounds = report.guarantee.assumptions.iter().find_map(|assumption| match assumption {
+            Assumption::Rounds(rounds) => Some(*rounds),
+            _ => None,
+        });
         Self {
             program: program.name,
             known_interleavings: known(program.interleavings),
-            known_traces: known(program.traces),
+            known_traces: program.known_traces(&arguments, rounds),
             arguments,
             strategy: report.strategy.clone(),
             seed: report.seed,

@@ -2,6 +2,7 @@
 
 pub mod applications;
 pub mod libraries;
+pub mod spinning;
 
 use std::fmt::Write;
 

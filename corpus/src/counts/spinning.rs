@@ -1,13 +1,16 @@
 //! Locks and signals of loops that look: mutual exclusion without blocking, as it is taught.
 //!
-//! What a reduction runs of them hangs on how many rounds a loop may make in vain (`Config::rounds`, 2 with
-//! `dpor`): `tests/it/spinning.rs` has the counts, and compares them with all interleavings where those can be run.
-//! Those that `dfs` does not cover in a second, and the bugs that `surw` misses, are not in the registry.
+//! What a reduction runs of them depends on how many rounds a loop may make in vain (`Config::rounds`, 2 with
+//! `dpor`): `docs/results/spinning.md` has the counts, and `tests/it/spinning.rs` compares them with all interleavings
+//! where those can be run. [`LOCKS`] has those that `dfs` does not cover in a second.
 
 use raddle::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use raddle::{hint, thread};
 
-use crate::program::{Expected, Group, Program, parameter};
+use crate::program::{Expected, Group, Program, in_rounds, parameter};
+
+/// Those with more interleavings than a test can run.
+pub static LOCKS: &[Program] = &[PETERSON, DEKKER, BAKERY, MCS_LOCK];
 
 /// What only one thread may be in at a time.
 #[derive(Debug, Default)]
@@ -34,7 +37,8 @@ fn two(body: impl Fn(usize) + Sync) {
 pub const PETERSON: Program =
     Program::new("peterson", Group::Counts, "two threads exclude each other by Peterson's lock")
         .source("Peterson 1981")
-        .plain(peterson);
+        .plain(peterson)
+        .in_rounds(&[&in_rounds(&[], [24, 40, 60])]);
 
 /// Each is interested, and lets the other go first.
 pub fn peterson() {
@@ -54,7 +58,8 @@ pub fn peterson() {
 pub const DEKKER: Program =
     Program::new("dekker", Group::Counts, "two threads exclude each other by Dekker's lock")
         .source("Dijkstra 1962")
-        .plain(dekker);
+        .plain(dekker)
+        .in_rounds(&[&in_rounds(&[], [50, 102, 182])]);
 
 /// Who finds that the other is interested steps back if it is the other's turn.
 pub fn dekker() {
@@ -82,7 +87,8 @@ pub fn dekker() {
 pub const BAKERY: Program =
     Program::new("bakery", Group::Counts, "two threads exclude each other by Lamport's bakery")
         .source("Lamport 1974")
-        .plain(bakery);
+        .plain(bakery)
+        .in_rounds(&[&in_rounds(&[], [59, 102, 157])]);
 
 /// Each draws a number above the other's, and who has the lower one goes first.
 pub fn bakery() {
@@ -110,12 +116,16 @@ pub fn bakery() {
 }
 
 /// `ticket-lock`.
+///
+/// Of two threads with a section each: who draws first, and how many loads of the other come before its ticket is
+/// called: none to r + 1, after which its yield waits. So 2 × (r + 2), and so it is with a lock that spins.
 pub const TICKET_LOCK: Program = Program::new(
     "ticket-lock",
     Group::Counts,
     "t threads with n sections each under a ticket lock",
 )
-.two(ticket_lock, &[parameter("t", 2, 1, 8), parameter("n", 1, 1, 100)]);
+.two(ticket_lock, &[parameter("t", 2, 1, 8), parameter("n", 1, 1, 100)])
+.in_rounds(&[&in_rounds(&[2, 1], [6, 8, 10]), &in_rounds(&[2, 2], [78, 168, 310])]);
 
 /// Who draws a ticket waits until it is called.
 pub fn ticket_lock(t: usize, n: usize) {
@@ -142,7 +152,8 @@ pub const SPIN_LOCK: Program = Program::new(
     Group::Counts,
     "t threads with n sections each under a lock that spins",
 )
-.two(spin_lock, &[parameter("t", 2, 1, 8), parameter("n", 1, 1, 100)]);
+.two(spin_lock, &[parameter("t", 2, 1, 8), parameter("n", 1, 1, 100)])
+.in_rounds(&[&in_rounds(&[2, 1], [6, 8, 10]), &in_rounds(&[2, 2], [134, 298, 562])]);
 
 /// A word that is taken by a compare-exchange.
 pub fn spin_lock(t: usize, n: usize) {
@@ -166,7 +177,8 @@ pub fn spin_lock(t: usize, n: usize) {
 pub const MCS_LOCK: Program =
     Program::new("mcs-lock", Group::Counts, "t threads with a section each under an MCS lock")
         .source("Mellor-Crummey and Scott 1991")
-        .one(mcs_lock, &[parameter("t", 2, 1, 8)]);
+        .one(mcs_lock, &[parameter("t", 2, 1, 8)])
+        .in_rounds(&[&in_rounds(&[2], [26, 42, 62])]);
 
 /// A thread's place in the queue: whether it still waits, and who is behind it, by number from 1.
 #[derive(Debug, Default)]
@@ -213,7 +225,8 @@ pub const SEQLOCK_READER: Program = Program::new(
     Group::Counts,
     "a reader of two words tries again if a writer was there",
 )
-.plain(seqlock_reader);
+.plain(seqlock_reader)
+.in_rounds(&[&in_rounds(&[], [20, 25, 30])]);
 
 /// The count is odd while the writer is there.
 pub fn seqlock_reader() {

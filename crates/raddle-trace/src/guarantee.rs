@@ -58,7 +58,7 @@ pub enum SampleBound {
         /// How many interleavings there are of the accesses to one; of the object with the most,
         /// among those drawn so far. [`u64::MAX`] if there are more.
         interleavings: u64,
-        /// The executions before, in which steps were counted: of these it is not promised.
+        /// The executions that counted steps: of these it is not promised.
         counting: u64,
     },
 }
@@ -771,7 +771,7 @@ impl SampleBound {
                 Many(interleavings, "interleaving"),
             ),
             Self::Selected { objects, interleavings, counting } => {
-                write!(f, ", {} ", after(counting))?;
+                write!(f, ", each but {counting} that counted steps, ")?;
                 let interleavings = Many(interleavings, "interleaving");
                 match objects {
                     1 => write!(
@@ -1120,7 +1120,7 @@ mod tests {
         assert_eq!(
             sampled(SampleBound::Selected { objects: 4, interleavings: 6, counting: 3 }),
             format!(
-                "50 sampled executions, each after the first 3, which counted steps, drawing one \
+                "50 sampled executions, each but 3 that counted steps, drawing one \
                  of 4 shared objects and showing any of at most 6 interleavings of the accesses to \
                  it with the same chance {CONDITION}"
             )

@@ -104,7 +104,7 @@ pub(super) fn text(
 const PAGES: &str = "\n## Pages of results\n\nThe pages themselves are as they were committed. *checked*: what \
                      measures them was run with fewer rounds, in a build without link-time optimisation and beside \
                      other parts, and every number could be measured; *re-made*: as it is made for the page. \
-                     `applications.md` and `libraries.md` are compared by the tests of the part `corpus`, and \
+                     `applications.md`, `libraries.md` and `spinning.md` are compared by the tests of the part `corpus`, and \
                      `mutations.md` is the part `mutations`; `crates.md` and `crate-mutants.md` are made by `cargo xtask crates`, `weight.md` by `cargo xtask weight`.\n\n\
                      | page | command | outcome | time |\n|---|---|---|--:|\n";
 

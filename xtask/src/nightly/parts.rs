@@ -39,6 +39,8 @@ pub enum Tests {
     InSearch,
     /// `corpus/tests/it`.
     Corpus,
+    /// `corpus/tests/surw.rs`.
+    Surw,
     /// `crates/raddle-fleet/tests/faults`.
     Fleet,
 }
@@ -55,6 +57,7 @@ impl Tests {
             Self::InActors => "-p raddle-actors --features check --lib",
             Self::InSearch => "-p raddle-search --lib",
             Self::Corpus => "-p raddle-corpus --test it",
+            Self::Surw => "-p raddle-corpus --test surw",
             Self::Fleet => "-p raddle-fleet --test faults",
         }
     }
@@ -66,7 +69,7 @@ impl Tests {
             Self::Threads | Self::Allocations => "crates/raddle-threads",
             Self::Actors | Self::Protocol | Self::InActors => "crates/raddle-actors",
             Self::InSearch => "crates/raddle-search",
-            Self::Corpus => "corpus",
+            Self::Corpus | Self::Surw => "corpus",
             Self::Fleet => "crates/raddle-fleet",
         }
     }
@@ -235,6 +238,14 @@ pub const PARTS: &[Part] = &[
         None,
     ),
     comparison(
+        "no-timeouts",
+        Tests::Threads,
+        "random::random_waits_that_never_time_out_lose_nothing",
+        // One seed in about twelve draws such a program that is small enough.
+        (3_000, 250, 12_500),
+        None,
+    ),
+    comparison(
         "spins",
         Tests::Threads,
         "spins::programs_that_spin_have_the_same_traces_under_every_reduction",
@@ -313,8 +324,9 @@ pub const PARTS: &[Part] = &[
         name: "known-counts-actors",
         kind: Kind::Tests(Tests::Actors, &["counts::", "random::programs_", "random::what_"]),
     },
-    // `corpus/counts.txt` and the pages `applications` and `libraries` are compared here.
+    // `corpus/counts.txt` and the pages `applications`, `libraries` and `spinning` are compared here.
     Part { name: "corpus", kind: Kind::Tests(Tests::Corpus, &[]) },
+    Part { name: "surw", kind: Kind::Tests(Tests::Surw, &[]) },
     Part { name: "mutations", kind: Kind::Mutations },
     comparison(
         "cache",

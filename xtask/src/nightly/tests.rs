@@ -55,6 +55,7 @@ fn every_page_of_results_is_a_part_or_is_named_as_none() {
         "libraries.md",
         "mutations.md",
         "nightly.md",
+        "spinning.md",
         "weight.md",
     ];
     for entry in fs::read_dir(crate::root().join("docs/results")).expect("there are results") {

@@ -155,6 +155,19 @@ impl Program {
         Self { faults, ..Self::random(seed) }
     }
 
+    /// Whether it has steps that may touch something else where they come earlier, so that one which sleeps is woken by what does not
+    /// depend on what it did, and a trace may be run twice (`docs/decisions/steps-that-vary.md`): values and faults are chosen, a timer
+    /// is set by a handler that may not set it elsewhere, an invariant looks at several actors after the steps of each, and a thread
+    /// waits for what is handled.
+    fn has_steps_that_vary(&self) -> bool {
+        let varies = |action: &Action| {
+            matches!(action, Action::Timer(_) | Action::Choose(_) | Action::Maybe { .. })
+        };
+        let acts = self.handlers.iter().flatten().flatten().any(varies);
+        let waits = matches!(self.way, Way::Thread | Way::Asks);
+        self.faults != Faults::default() || !self.looks.is_empty() || waits || acts
+    }
+
     /// Its mailboxes and how its messages are handled.
     pub(crate) fn kind(&self) -> String {
         let faults = if self.faults == Faults::default() { "" } else { " with faults" };
@@ -371,11 +384,24 @@ impl Actor for Node {
 enum Compared {
     /// It has too many interleavings.
     TooLarge,
-    Same {
-        interleavings: u64,
-        traces: u64,
-    },
+    Same(Same),
     Differs(String),
+}
+
+/// What there is of a program that all reductions see.
+#[derive(Debug, PartialEq, Eq)]
+struct Same {
+    interleavings: u64,
+    traces: u64,
+    /// Executions that showed a trace again, of the optimal reduction.
+    repeated: u64,
+}
+
+impl Same {
+    fn compared(all: &Saw, repeated: u64) -> Compared {
+        let (interleavings, traces) = (all.executions, all.traces.len() as u64);
+        Compared::Same(Self { interleavings, traces, repeated })
+    }
 }
 
 fn compare(program: &Arc<Program>, most: u64) -> Compared {
@@ -384,8 +410,8 @@ fn compare(program: &Arc<Program>, most: u64) -> Compared {
     }
     let Some(all) = exhaustive(most, &|| program.run()) else { return Compared::TooLarge };
     match difference(program, &all, most) {
-        Some(how) => Compared::Differs(how),
-        None => Compared::Same { interleavings: all.executions, traces: all.traces.len() as u64 },
+        Ok(repeated) => Same::compared(&all, repeated),
+        Err(how) => Compared::Differs(how),
     }
 }
 
@@ -396,41 +422,43 @@ fn compare_with_each_other(program: &Arc<Program>, most: u64) -> Compared {
     };
     // Classic and Eta's reduction run many executions in vain.
     match difference(program, &all, most * 10) {
-        Some(how) if how.ends_with(ENDLESS) => Compared::TooLarge,
-        Some(how) => Compared::Differs(how),
-        None => Compared::Same { interleavings: all.executions, traces: all.traces.len() as u64 },
+        Ok(repeated) => Same::compared(&all, repeated),
+        Err(how) if how.ends_with(ENDLESS) => Compared::TooLarge,
+        Err(how) => Compared::Differs(how),
     }
 }
 
 const ENDLESS: &str = "does not end";
 
-/// What a reduction saw that differs from what there is, as a sentence.
-fn difference(program: &Arc<Program>, all: &Saw, most: u64) -> Option<String> {
+/// Executions of the optimal reduction that showed a trace again; or what a reduction saw that differs from what there is, as a
+/// sentence.
+fn difference(program: &Arc<Program>, all: &Saw, most: u64) -> Result<u64, String> {
     let run = || program.run();
+    let mut repeated = 0;
     for reduction in [Reduction::Optimal, Reduction::Source, Reduction::Classic] {
         let Some(saw) = reduced(reduction, most * 2, &run) else {
-            return Some(format!("{reduction:?} {ENDLESS}"));
+            return Err(format!("{reduction:?} {ENDLESS}"));
         };
-        if let Some(why) = differs(all, &saw) {
-            return Some(format!("{reduction:?}: {why}"));
+        differs(all, &saw).map_err(|why| format!("{reduction:?}: {why}"))?;
+        if reduction == Reduction::Optimal {
+            repeated = saw.repeated;
         }
     }
     for (expansion, frontier) in frontiers(all.executions) {
         let name = format!("{expansion:?} {}", frontier.name());
         let search = TreeSearch::new(expansion, frontier);
         let Some(saw) = crate::search(search, most * 2, &run) else {
-            return Some(format!("{name} {ENDLESS}"));
+            return Err(format!("{name} {ENDLESS}"));
         };
-        if let Some(why) = differs(all, &saw) {
-            return Some(format!("{name}: {why}"));
-        }
+        differs(all, &saw).map_err(|why| format!("{name}: {why}"))?;
     }
     if matches!(program.way, Way::Thread | Way::Asks) {
         // Eta's reduction is one of messages.
-        return None;
+        return Ok(repeated);
     }
-    let Some(saw) = by_eta(most * 2, &run) else { return Some(format!("Eta {ENDLESS}")) };
-    differs(all, &saw).map(|why| format!("Eta: {why}"))
+    let Some(saw) = by_eta(most * 2, &run) else { return Err(format!("Eta {ENDLESS}")) };
+    differs(all, &saw).map_err(|why| format!("Eta: {why}"))?;
+    Ok(repeated)
 }
 
 /// Two of the searches that reduce in another order than depth first.
@@ -446,21 +474,21 @@ fn frontiers(seed: u64) -> Vec<(TreeExpansion, Frontier)> {
     all
 }
 
-fn differs(all: &Saw, saw: &Saw) -> Option<String> {
+fn differs(all: &Saw, saw: &Saw) -> Result<(), String> {
     let missing = all.results.difference(&saw.results).next();
     if let Some(missing) = missing {
-        return Some(format!("misses the result {missing}"));
+        return Err(format!("misses the result {missing}"));
     }
     if all.results != saw.results {
-        return Some("has results that are not there".to_owned());
+        return Err("has results that are not there".to_owned());
     }
     if all.traces != saw.traces {
         let missed = all.traces.difference(&saw.traces).count();
         let new = saw.traces.difference(&all.traces).count();
         let of = all.traces.len();
-        return Some(format!("misses {missed} of {of} traces, has {new} that are not there"));
+        return Err(format!("misses {missed} of {of} traces, has {new} that are not there"));
     }
-    None
+    Ok(())
 }
 
 /// Takes away what is not needed for the difference.
@@ -570,7 +598,7 @@ fn what_a_step_would_do_elsewhere_is_not_what_it_did() {
     ];
     for program in programs {
         match compare(&program, 50_000) {
-            Compared::Same { .. } => {}
+            Compared::Same(_) => {}
             Compared::TooLarge => panic!("too large: {program:#?}"),
             Compared::Differs(why) => panic!("{why}: {program:#?}"),
         }
@@ -590,16 +618,26 @@ const LOST_WITH_FAULTS: [u64; 5] = [30_175, 45_314, 55_173, 104_856, 405_626];
 /// Programs skipped beside the 500 of a plain `cargo test`: all have more than 700 interleavings.
 const TOO_LARGE: u64 = 211;
 
+/// Programs of which the optimal reduction runs a trace twice, of the 500 that are compared. All have steps that vary.
+const REPEATING: u64 = 17;
+
 /// Twelve thousand programs if there is time, else five hundred.
 #[test]
 fn reductions_see_what_there_is() {
     let sample = Sample::new((500, 700), (12_000, 20_000));
-    let (mut compared, mut skipped, mut all_interleavings, mut all_traces) = (0, 0, 0, 0);
+    let (mut compared, mut skipped, mut repeating) = (0, 0, 0);
+    let (mut all_interleavings, mut all_traces) = (0, 0);
     for seed in sample.from.. {
         match compared_or_panic(seed, sample.most) {
             None => skipped += 1,
-            Some((interleavings, traces)) => {
+            Some(Same { interleavings, traces, repeated }) => {
                 compared += 1;
+                if repeated > 0 {
+                    let program = Program::random(seed);
+                    let varies = program.has_steps_that_vary();
+                    assert!(varies, "seed {seed}: {repeated} traces again: {program:?}");
+                    repeating += 1;
+                }
                 all_interleavings += interleavings;
                 all_traces += traces;
             }
@@ -615,10 +653,11 @@ fn reductions_see_what_there_is() {
             ("skipped", skipped),
             ("interleavings", all_interleavings),
             ("traces", all_traces),
+            ("repeating", repeating),
         ],
     );
     if sample.default {
-        assert_eq!(skipped, TOO_LARGE);
+        assert_eq!((skipped, repeating), (TOO_LARGE, REPEATING));
     }
     // 30 % have more than 700, 15 % more than 20,000.
     assert!(skipped * 2 <= compared, "{skipped} skipped beside {compared}");
@@ -631,13 +670,17 @@ const TOO_LARGE_WITH_FAULTS: u64 = 245;
 /// The same of those with two or three kinds of faults, beside 100.
 const TOO_LARGE_WITH_MIXED_FAULTS: u64 = 442;
 
+/// Programs of which the optimal reduction runs a trace twice, of those that are compared with one kind of faults, and with several:
+/// whether there is a fault is a value of a step.
+const REPEATING_WITH_FAULTS: [u64; 2] = [22, 0];
+
 /// Six thousand programs if there is time, else two hundred.
 #[test]
 fn reductions_see_every_fault() {
     let sample = Sample::new((200, 1_000), (6_000, 20_000));
-    let skipped = compare_faults("faults", &sample, Program::with_faults);
+    let found = compare_faults("faults", &sample, Program::with_faults);
     if sample.default {
-        assert_eq!(skipped, TOO_LARGE_WITH_FAULTS);
+        assert_eq!(found, [TOO_LARGE_WITH_FAULTS, REPEATING_WITH_FAULTS[0]]);
     }
 }
 
@@ -645,20 +688,22 @@ fn reductions_see_every_fault() {
 #[test]
 fn reductions_see_every_mixture_of_faults() {
     let sample = Sample::new((100, 1_000), (3_000, 20_000));
-    let skipped = compare_faults("mixed-faults", &sample, Program::with_mixed_faults);
+    let found = compare_faults("mixed-faults", &sample, Program::with_mixed_faults);
     if sample.default {
-        assert_eq!(skipped, TOO_LARGE_WITH_MIXED_FAULTS);
+        assert_eq!(found, [TOO_LARGE_WITH_MIXED_FAULTS, REPEATING_WITH_FAULTS[1]]);
     }
 }
 
-/// Compares as many programs as the sample has, and returns how many were skipped.
-fn compare_faults(name: &str, sample: &Sample, program: fn(u64) -> Program) -> u64 {
-    let (mut compared, mut skipped, mut all_interleavings, mut all_traces) = (0, 0, 0, 0);
+/// Compares as many programs as the sample has. How many were skipped, and how many repeat a trace.
+fn compare_faults(name: &str, sample: &Sample, program: fn(u64) -> Program) -> [u64; 2] {
+    let (mut compared, mut skipped, mut repeating) = (0, 0, 0);
+    let (mut all_interleavings, mut all_traces) = (0, 0);
     for seed in sample.from.. {
         match same_or_panic(seed, program(seed), sample.most, compare) {
             None => skipped += 1,
-            Some((interleavings, traces)) => {
+            Some(Same { interleavings, traces, repeated }) => {
                 compared += 1;
+                repeating += u64::from(repeated > 0);
                 all_interleavings += interleavings;
                 all_traces += traces;
             }
@@ -674,9 +719,10 @@ fn compare_faults(name: &str, sample: &Sample, program: fn(u64) -> Program) -> u
             ("skipped", skipped),
             ("interleavings", all_interleavings),
             ("traces", all_traces),
+            ("repeating", repeating),
         ],
     );
-    skipped
+    [skipped, repeating]
 }
 
 /// Of every second seed a program with faults.
@@ -704,7 +750,7 @@ fn reductions_agree_on_programs_beyond_exhaustive_search() {
         }
         match same_or_panic(seed - 1, drawn, sample.most, compare_with_each_other) {
             None => skipped += 1,
-            Some((_, traces)) => {
+            Some(Same { traces, .. }) => {
                 compared += 1;
                 all_traces += traces;
             }
@@ -763,12 +809,13 @@ fn where_anything_may_come_a_message_is_also_lost() {
         way: Way::All,
         looks: vec![],
     };
-    assert_eq!(same_or_panic(0, program, 3_000, compare), Some((262, 67)));
+    let same = Same { interleavings: 262, traces: 67, repeated: 0 };
+    assert_eq!(same_or_panic(0, program, 3_000, compare), Some(same));
 }
 
-/// Interleavings and traces of the program, if it is not too large.
+/// What there is of the program, if it is not too large.
 #[track_caller]
-fn compared_or_panic(seed: u64, most: u64) -> Option<(u64, u64)> {
+fn compared_or_panic(seed: u64, most: u64) -> Option<Same> {
     same_or_panic(seed, Program::random(seed), most, compare)
 }
 
@@ -778,11 +825,11 @@ fn same_or_panic(
     program: Program,
     most: u64,
     compare: fn(&Arc<Program>, u64) -> Compared,
-) -> Option<(u64, u64)> {
+) -> Option<Same> {
     let program = Arc::new(program);
     match compare(&program, most) {
         Compared::TooLarge => None,
-        Compared::Same { interleavings, traces } => Some((interleavings, traces)),
+        Compared::Same(same) => Some(same),
         Compared::Differs(why) => {
             let differs =
                 |smaller: &Arc<Program>| matches!(compare(smaller, most), Compared::Differs(_));

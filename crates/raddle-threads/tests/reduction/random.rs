@@ -270,6 +270,17 @@ impl Program {
         let &Self { spurious, timeouts, .. } = self;
         Settings { spurious, timeouts, ..Settings::default() }
     }
+
+    /// Whether it has a step that depends on something else where it comes earlier, so that one which sleeps may be woken though
+    /// nothing has come that depends on it, and a trace may be run twice (`docs/decisions/steps-that-vary.md`): a look at
+    /// whether a task has ended, which depends on that task's last step, and whether a step is the last one is known when it
+    /// has run; or an attempt to receive, which depends on the end of the last sender if there is no message, and else does not.
+    fn has_steps_that_vary(&self) -> bool {
+        let text = format!("{:?}", self.tasks);
+        let has = |name| text.contains(name);
+        let attempts = has("TryReceive,") || has("TryReceive]");
+        has("IsFinished") || attempts && has("Send(") && has("DropSender")
+    }
 }
 
 /// The program of a seed.
@@ -777,6 +788,11 @@ pub(crate) fn shrink_while(mut program: Program, differs: impl Fn(&Program) -> b
 /// quarter.
 const TOO_LARGE: Skips = Skips { exactly: 642, percent: (15, 45) };
 
+/// Programs of which the optimal reduction runs a trace twice, of the 1,000 that are compared.
+///
+/// All have steps that vary. Of the 12,000 of `cargo xtask nightly threads` they are 24.
+const REPEATING: u64 = 2;
+
 /// Twelve thousand programs if there is time, else a thousand.
 #[test]
 fn random_programs_lose_nothing() {
@@ -791,7 +807,10 @@ fn random_programs_lose_nothing() {
             Compared::TooLarge => too_large += 1,
             Compared::Same { repeated, interleavings, traces } => {
                 compared += 1;
-                repeating += u64::from(repeated > 0);
+                if repeated > 0 {
+                    assert!(program.has_steps_that_vary(), "seed {seed}: {repeated} traces again");
+                    repeating += 1;
+                }
                 all_interleavings += interleavings;
                 all_traces += traces;
             }
@@ -813,12 +832,9 @@ fn random_programs_lose_nothing() {
         ],
     );
     check_skips(sample, compared, too_large, TOO_LARGE);
-    // Only with objects first used after tasks parted, or with looks at tasks that wait.
-    // One in a hundred at most; a small sample may have ten all the same.
-    assert!(
-        repeating * 100 <= compared.max(1_000),
-        "{repeating} of {compared} had traces run twice"
-    );
+    if sample.default {
+        assert_eq!(repeating, REPEATING, "programs with a trace that was run twice");
+    }
 }
 
 /// Makes sections of other locks sections of the one that waiters use.
@@ -902,7 +918,7 @@ fn random_waits_that_never_time_out_lose_nothing() {
         ..program(seed)
     };
     let all = Waits::compare(sample, 900_000 + sample.from, program, &TIMED);
-    all.figures("no timeouts");
+    all.figures("no-timeouts");
     check_skips(sample, all.compared, all.too_large, NEVER_TOO_LARGE);
 }
 

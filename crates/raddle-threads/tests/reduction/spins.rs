@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use raddle_engine::observer::{Observer, ObserverNeeds};
 use raddle_engine::op::{Access, ObjectId, TaskId};
+use raddle_engine::rt;
 use raddle_engine::strategy::{Cut, Event, Finished};
 use raddle_engine::{Ended, Limits, Setup};
 use raddle_search::rng::Rng;
@@ -15,6 +16,7 @@ use raddle_search::{DepthFirst, Reduction};
 use raddle_testing::{Sample, figures};
 use raddle_threads::sync::Mutex;
 use raddle_threads::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use raddle_threads::time::Instant;
 use raddle_threads::{hint, thread};
 use raddle_trace::Settings;
 
@@ -34,6 +36,10 @@ enum Statement {
     /// Loads at most so often, while the word has this value.
     Times(usize, usize, usize),
     TimesYield(usize, usize, usize),
+    /// The same with an effect in each round: a value is chosen, the clock is read, or a task is spawned that stores.
+    TimesChoose(usize, usize, usize),
+    TimesNow(usize, usize, usize),
+    TimesSpawn(usize, usize, usize),
     /// Takes a lock that spins, of compare-exchanges.
     Spinlock(Vec<Statement>),
     /// Tries a lock until it has it.
@@ -105,7 +111,10 @@ impl Generator {
             10 => Statement::TryLock(body(self)),
             11 => Statement::Await(word, value),
             12 => Statement::AwaitBoth(value, self.rng.below(2) as usize),
-            _ => Statement::IfOdd(body(self)),
+            13 => Statement::IfOdd(body(self)),
+            14 => Statement::TimesChoose(word, value, 1 + self.rng.below(3) as usize),
+            15 => Statement::TimesNow(word, value, 1 + self.rng.below(4) as usize),
+            _ => Statement::TimesSpawn(word, value, 1 + self.rng.below(2) as usize),
         }
     }
 
@@ -127,14 +136,25 @@ impl Generator {
 }
 
 /// Loops of all kinds.
-const ALL: [&[u32]; 8] =
-    [&[4, 1, 1], &[5, 1], &[6, 1, 2], &[7, 13, 0], &[8, 1], &[9, 0], &[10, 0, 3], &[11, 12, 1]];
+const ALL: [&[u32]; 11] = [
+    &[4, 1, 1],
+    &[5, 1],
+    &[6, 1, 2],
+    &[7, 13, 0],
+    &[8, 1],
+    &[9, 0],
+    &[10, 0, 3],
+    &[11, 12, 1],
+    &[14, 4],
+    &[15, 4],
+    &[16, 5],
+];
 
-/// Those that end by themselves.
-const COUNTED: [&[u32]; 3] = [&[7, 0], &[8, 13], &[7, 3]];
+/// Those that end by themselves. None spawns: two searches may number tasks in different orders, and what moved is compared by number.
+const COUNTED: [&[u32]; 5] = [&[7, 0], &[8, 13], &[7, 3], &[14, 7], &[15, 7]];
 
 struct Shared {
-    words: [AtomicUsize; 2],
+    words: Arc<[AtomicUsize; 2]>,
     spinlock: AtomicUsize,
     lock: Mutex<usize>,
 }
@@ -147,6 +167,16 @@ struct Runner<'a> {
 impl Runner<'_> {
     fn run(&mut self, statements: &[Statement]) {
         let Shared { words, spinlock, lock } = self.shared;
+        let looks = |word: usize, value: usize, times: usize, effect: &mut dyn FnMut()| {
+            let ended = (0..times).find(|_| {
+                let ended = words[word].load(SeqCst) != value;
+                if !ended {
+                    effect();
+                }
+                ended
+            });
+            ended.unwrap_or(100)
+        };
         for statement in statements {
             match statement {
                 Statement::Load(word) => self.saw.push(words[*word].load(SeqCst)),
@@ -167,14 +197,28 @@ impl Runner<'_> {
                     self.saw.push(ended.unwrap_or(100));
                 }
                 Statement::TimesYield(word, value, times) => {
-                    let ended = (0..*times).find(|_| {
-                        let ended = words[*word].load(SeqCst) != *value;
-                        if !ended {
-                            thread::yield_now();
-                        }
-                        ended
+                    self.saw.push(looks(*word, *value, *times, &mut thread::yield_now));
+                }
+                Statement::TimesChoose(word, value, times) => {
+                    let mut chosen = 0;
+                    let ended =
+                        looks(*word, *value, *times, &mut || chosen += rt::choose(2) as usize);
+                    self.saw.extend([ended, chosen]);
+                }
+                // What the clock says is not a matter of the partial order.
+                Statement::TimesNow(word, value, times) => {
+                    self.saw.push(looks(*word, *value, *times, &mut || _ = Instant::now()));
+                }
+                Statement::TimesSpawn(word, value, times) => {
+                    let mut children = Vec::new();
+                    let ended = looks(*word, *value, *times, &mut || {
+                        let words = Arc::clone(words);
+                        children.push(thread::spawn(move || words[0].store(1, SeqCst)));
                     });
-                    self.saw.push(ended.unwrap_or(100));
+                    self.saw.push(ended);
+                    for child in children {
+                        child.join().expect("no panic");
+                    }
                 }
                 Statement::Spinlock(body) => {
                     while spinlock.compare_exchange(0, 1, SeqCst, SeqCst).is_err() {}
@@ -211,7 +255,7 @@ impl Runner<'_> {
 pub(crate) fn execute(program: &Program) -> String {
     let words = || AtomicUsize::new(0);
     let shared = Arc::new(Shared {
-        words: [words(), words()],
+        words: Arc::new([words(), words()]),
         spinlock: AtomicUsize::new(0),
         lock: Mutex::new(0),
     });
@@ -296,7 +340,7 @@ fn programs_that_spin_have_the_same_traces_under_every_reduction() {
 /// One look, as the second implementation has it.
 type Look = (&'static Location<'static>, ObjectId, u32);
 
-/// Which tasks moved in each execution; and whether a task made more rounds than are allowed, found by comparing
+/// Which tasks moved in each execution, and what was decided; and whether a task made more rounds than are allowed, found by comparing
 /// all of them.
 #[derive(Debug)]
 struct Rule {
@@ -349,10 +393,12 @@ impl Observer for Rule {
                 self.looks.remove(parent);
                 return;
             }
-            Event::Value { .. }
-            | Event::Unasked { .. }
-            | Event::Passed { .. }
-            | Event::Actor(_) => return,
+            Event::Value { task, taken, .. } => {
+                self.looks.remove(task);
+                self.moved.push(1_000 + taken.option);
+                return;
+            }
+            Event::Unasked { .. } | Event::Passed { .. } | Event::Actor(_) => return,
         };
         if !step.immediate {
             self.moved.push(step.task.0);
