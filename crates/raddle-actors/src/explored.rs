@@ -18,7 +18,7 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use raddle_engine::receive::{Done, Effects, Receive, ReceiveName};
-use raddle_engine::rt::{self, Link, Object, PassiveWork, Worked};
+use raddle_engine::rt::{self, Act, Link, Object, PassiveWork, Worked};
 use raddle_engine::strategy::Decided;
 use raddle_engine::{Access, Model, ObjectId, TaskId};
 
@@ -178,6 +178,40 @@ struct Gate {
     enough: Option<Enough>,
     steps: u64,
     hit: bool,
+    /// What threads did for which there is no step: the last of each thread and kind.
+    acts: Vec<(Kind, Act)>,
+}
+
+/// What a thread does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// It has messages handled.
+    Handles,
+    /// It sends.
+    Sends,
+    /// It creates an actor.
+    Creates,
+}
+
+impl Gate {
+    /// Notes what the running thread does. If another has done something whose order with that matters, and neither certainly
+    /// comes first, the guarantee is to say that orders were left out. Two sends matter to each other in a queue,
+    /// before a step stands for them.
+    fn act(&mut self, kind: Kind, is_queue: bool) {
+        let now = Act::now();
+        let matters = |before: Kind| match (before, kind) {
+            (Kind::Handles, Kind::Handles) => false,
+            (Kind::Sends, Kind::Sends) => is_queue && !self.open,
+            (Kind::Sends, Kind::Creates) | (Kind::Creates, Kind::Sends) => false,
+            (Kind::Handles, _) | (_, Kind::Handles) | (Kind::Creates, Kind::Creates) => true,
+        };
+        if self.acts.iter().any(|&(before, act)| matters(before) && !act.is_before(now)) {
+            rt::note_unordered_acts();
+        }
+        let is_it = |(other, act): &(Kind, Act)| *other == kind && act.is_of_same_task(now);
+        self.acts.retain(|known| !is_it(known));
+        self.acts.push((kind, now));
+    }
 }
 
 /// What is looked for after each step.
@@ -232,6 +266,7 @@ impl Explored {
     ) -> Address<A::Message> {
         let mut world = self.world();
         world.enter_outside();
+        self.shared().gate().act(Kind::Creates, false);
         let address = world.spawn(actor, name, site, rt::step_now());
         world.leave_outside();
         self.shared().sync_world(world);
@@ -247,6 +282,7 @@ impl Explored {
         let shared = self.shared();
         let mut world = lock(&shared.world);
         let mailbox = world.touched_mailbox(to);
+        shared.gate().act(Kind::Sends, mailbox != 0);
         if mailbox != 0 && shared.gate().open {
             drop(world);
             // Its place in the queue is a matter of order.
@@ -273,6 +309,7 @@ impl Explored {
     #[track_caller]
     pub(crate) fn handle_all(&self) {
         let shared = self.shared();
+        shared.gate().act(Kind::Handles, false);
         lock(&shared.world).arm_crashes(rt::step_now());
         shared.set_open(true);
         shared.quiet.wait(Wait::All);
@@ -310,6 +347,7 @@ impl Explored {
     #[track_caller]
     fn handle_seen(&self, wait: Wait) -> bool {
         let shared = self.shared();
+        shared.gate().act(Kind::Handles, false);
         if lock(&shared.world).ready.count == 0 {
             return false;
         }
@@ -336,6 +374,7 @@ impl Explored {
             lock(&shared.world).answered_outside(waiter.answered_by());
             return;
         }
+        shared.gate().act(Kind::Handles, false);
         lock(&shared.world).observers.counted = ALL;
         shared.set_open(true);
         rt::touch_shared_resources(ALL);

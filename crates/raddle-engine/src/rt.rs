@@ -823,6 +823,82 @@ pub fn dealt_with(actor: ObjectId, identity: u64, what: Done) {
     }
 }
 
+/// What a task does for which there is no step, such as to create an actor, and when that was.
+#[derive(Clone, Copy, Debug)]
+pub struct Act {
+    task: TaskId,
+    /// Tasks that had been created.
+    created: u32,
+}
+
+impl Act {
+    /// What the running task does now.
+    ///
+    /// # Panics
+    /// Outside an execution.
+    #[must_use]
+    pub fn now() -> Self {
+        let ex = Execution::current();
+        assert!(!ex.is_null(), "engine bug: there are acts inside executions only");
+        // SAFETY: the current execution, read for a moment.
+        unsafe { Self { task: (*ex).current, created: (*ex).tasks.created.len() as u32 } }
+    }
+
+    /// Whether it is of the same task.
+    #[must_use]
+    pub fn is_of_same_task(self, other: Self) -> bool {
+        self.task == other.task
+    }
+
+    /// Whether it comes before a later one in every execution, because a task was joined or created in between.
+    ///
+    /// # Panics
+    /// Outside an execution.
+    #[must_use]
+    pub fn is_before(self, later: Self) -> bool {
+        let ex = Execution::current();
+        assert!(!ex.is_null(), "engine bug: there are acts inside executions only");
+        // SAFETY: the current execution, read for a moment.
+        let tasks = unsafe { &(*ex).tasks };
+        let lineage = |task: TaskId| &tasks.list[task.index()].lineage;
+        // The act itself, then the joins through which its end became known: by whom, in which step.
+        let (mut known_to, mut joined_at) = (self.task, None);
+        loop {
+            // The later task, then those that created it: of those only what came before.
+            let (mut task, mut child) = (later.task, None);
+            loop {
+                let is_before = match (child, joined_at) {
+                    (None, _) => true,
+                    (Some(child), None) => lineage(child).seq >= self.created,
+                    (Some(child), Some(step)) => lineage(child).born.1 >= step,
+                };
+                if task == known_to {
+                    if is_before {
+                        return true;
+                    }
+                    break;
+                }
+                if task == TaskId::ROOT {
+                    break;
+                }
+                child = Some(task);
+                task = lineage(task).born.0;
+            }
+            let Some((joiner, step)) = lineage(known_to).joined else { return false };
+            (known_to, joined_at) = (joiner, Some(step));
+        }
+    }
+}
+
+/// Notes that two acts were in no order, and that no step stands for one of them: the guarantee says so.
+pub fn note_unordered_acts() {
+    let ex = Execution::current();
+    if !ex.is_null() {
+        // SAFETY: the current execution, written for a moment.
+        unsafe { (*ex).lasting.seen.unordered = true };
+    }
+}
+
 /// The number of the step to which the calling code belongs, from 1; none before the first.
 #[must_use]
 pub fn step_now() -> Option<u64> {

@@ -18,6 +18,8 @@ pub(crate) struct Seen {
     pub(crate) seeded: bool,
     /// A task waited because it had gone round in circles.
     pub(crate) waited: bool,
+    /// Tasks did something without a step, and neither certainly before the other.
+    pub(crate) unordered: bool,
 }
 
 impl Seen {
@@ -45,11 +47,15 @@ impl Seen {
         if self.seeded {
             assumptions.push(Assumption::SeededData);
         }
+        if self.unordered {
+            assumptions.push(Assumption::SendsWithoutSteps);
+        }
         assumptions
     }
 
-    fn all(&mut self) -> [(&'static str, &mut bool); 8] {
-        let Self { timers, yielded, held_back, idle, spurious, unwound, seeded, waited } = self;
+    fn all(&mut self) -> [(&'static str, &mut bool); 9] {
+        let Self { timers, yielded, held_back, idle, spurious, unwound, seeded, waited, unordered } =
+            self;
         [
             ("timers", timers),
             ("yielded", yielded),
@@ -59,12 +65,13 @@ impl Seen {
             ("unwound", unwound),
             ("seeded", seeded),
             ("waited", waited),
+            ("unordered", unordered),
         ]
     }
 
     /// What no reduction sees through, because of it.
     pub(crate) fn gaps(self) -> Gaps {
-        Gaps { held_back: self.held_back, ..Gaps::default() }
+        Gaps { held_back: self.held_back, unordered: self.unordered, ..Gaps::default() }
     }
 
     /// Those that were seen.

@@ -117,6 +117,9 @@ pub struct Gaps {
     /// Under a reduction with a bound: steps that were taken to be possible in another order were not.
     #[serde(default)]
     pub impossible: bool,
+    /// A thread sent to actors or created one, and another did so or had messages handled, neither certainly first.
+    #[serde(default)]
+    pub unordered: bool,
 }
 
 /// What has been covered.
@@ -342,6 +345,9 @@ pub enum Assumption {
     UndividedUnwinding,
     /// `raddle::rng` draws from one seed. Only named if the program drew from it.
     SeededData,
+    /// What threads send to actors, and the actors that they create, come right after the operation before. Only named if one
+    /// did so beside another thread that did, or that had messages handled.
+    SendsWithoutSteps,
 }
 
 /// [`Timeouts`], ordered so that assumptions sort.
@@ -400,7 +406,7 @@ impl Gaps {
     /// Each that is set, as the reason why a reduction claims less.
     fn reasons(self) -> impl Iterator<Item = &'static str> {
         let Self { held_back, cut_off, threads, stuck, .. } = self;
-        let Self { timeouts, looks, yields, actors, impossible, .. } = self;
+        let Self { timeouts, looks, yields, actors, impossible, unordered, .. } = self;
         [
             (held_back, "a task that yielded or spun was held back until others had moved"),
             (cut_off, "an execution was cut off by a limit or ended its process"),
@@ -411,6 +417,10 @@ impl Gaps {
             (yields && !held_back, "a task yielded or spun"),
             (actors, "actors took steps"),
             (impossible, "steps were not possible in an order that was thought to be"),
+            (
+                unordered,
+                "a thread sent to actors or created one, beside another that did so or had messages handled",
+            ),
         ]
         .into_iter()
         .filter_map(|(set, why)| set.then_some(why))
@@ -431,6 +441,7 @@ impl std::ops::BitOr for Gaps {
             yields: self.yields | other.yields,
             actors: self.actors | other.actors,
             impossible: self.impossible | other.impossible,
+            unordered: self.unordered | other.unordered,
         }
     }
 }
@@ -887,6 +898,9 @@ impl fmt::Display for Assumption {
             Self::NothingSpurious => "nothing wakes or fails spuriously",
             Self::UndividedUnwinding => "no switch while a task unwinds",
             Self::SeededData => "random data from one seed",
+            Self::SendsWithoutSteps => {
+                "what a thread sends to actors comes right after its operation before"
+            }
         })
     }
 }

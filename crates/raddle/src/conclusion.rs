@@ -3,8 +3,8 @@
 use raddle_engine::Ended;
 use raddle_search::ReceiveCoverage;
 use raddle_trace::{
-    Assumption, Counts, Coverage, Covered, Guarantee, Member, Note, PairCount, PairSet, Probed,
-    Progress, ReceivesSeen, Report, Verdict,
+    Assumption, Counts, Coverage, Covered, Failure, Guarantee, Member, Note, Outcome, PairCount,
+    PairSet, Probed, Progress, ReceivesSeen, Report, Verdict,
 };
 
 use crate::config::{AUTO, Config};
@@ -226,6 +226,9 @@ pub(crate) fn conclude(
     let mut report = Report::new(strategy, verdict, guarantee, counts);
     report.seed = config.seed_or_default();
     report.test.clone_from(&config.test);
+    // Another member may have seen the same order of locks and no deadlock. A deadlock shows its cycle itself.
+    let is_deadlock = matches!(&failure, Some(Failure { outcome: Outcome::Deadlock { .. }, .. }));
+    notes.retain(|note| !(is_deadlock && matches!(note, Note::LockOrder { .. })));
     (report.failure, report.others, report.notes) = (failure, others, notes);
     (report.progress, report.coverage, report.receives) = (progress, coverage, receives);
     report.members = members;

@@ -36,8 +36,8 @@ fn what_passes_says_what_that_means() {
         words(0),
         ["verdict", "test", "executions", "traces", "estimate", "time", "guarantee"]
     );
-    // Two orders: both by the reduction, both by `dfs`, and two executions of each of the two samplers meanwhile.
-    assert_eq!(words(1)[..5], ["covered", "a_right_one", "8", "-", "-"]);
+    // Two orders: both by the reduction, both by `dfs`, and as many executions, four, of each of the two samplers meanwhile.
+    assert_eq!(words(1)[..5], ["covered", "a_right_one", "12", "-", "-"]);
     assert!(table[1].ends_with("  every execution"), "{}", table[1]);
     assert!(table[2].starts_with("as expected  one_that_is_to_fail "), "{}", table[2]);
     assert!(table[3].starts_with("as expected  one_that_the_harness_expects_to_fail "));
@@ -53,7 +53,7 @@ fn a_failure_is_shown_with_what_was_printed_and_how_to_see_it_again() {
         .ended_with(exit::FAILED);
     for text in [
         "FAILED a_wrong_one: main panicked at tests/plain.rs:27:5",
-        "execution 2, step by step:",
+        "execution 1, made small, step by step:",
         "what the test printed last:\n",
         "  hello from an execution\n",
         "replay it with:\n  cargo raddle replay rd1",
@@ -157,7 +157,7 @@ fn events_are_lines_of_one_version() {
     assert_eq!((&last["passed"], &last["failed"]), (&3.into(), &1.into()));
     let finished = done.finished();
     assert_eq!(finished["a_right_one"]["report"]["verdict"], "covered");
-    assert_eq!(finished["a_right_one"]["report"]["counts"]["executions"], 8);
+    assert_eq!(finished["a_right_one"]["report"]["counts"]["executions"], 12);
     let wrong = &finished["a_wrong_one"];
     assert_eq!((&wrong["ending"], &wrong["package"]), (&"failed".into(), &"fixture".into()));
     assert_eq!(wrong["report"]["failure"]["outcome"]["kind"], "panicked");
@@ -196,7 +196,7 @@ fn a_table_of_the_results_is_added_to_the_summary_of_a_job() {
     );
     let rows: Vec<_> = text.lines().filter(|line| line.starts_with("| `")).collect();
     assert!(rows[0].starts_with("| `a_wrong_one` | failed |"), "{text}");
-    assert!(rows[1].starts_with("| `a_right_one` | covered | 8 |"), "{text}");
+    assert!(rows[1].starts_with("| `a_right_one` | covered | 12 |"), "{text}");
 }
 
 #[test]

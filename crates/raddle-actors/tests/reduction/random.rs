@@ -672,7 +672,7 @@ const TOO_LARGE_WITH_MIXED_FAULTS: u64 = 442;
 
 /// Programs of which the optimal reduction runs a trace twice, of those that are compared with one kind of faults, and with several:
 /// whether there is a fault is a value of a step.
-const REPEATING_WITH_FAULTS: [u64; 2] = [22, 0];
+const REPEATING_WITH_FAULTS: [u64; 2] = [22, 20];
 
 /// Six thousand programs if there is time, else two hundred.
 #[test]
