@@ -9,6 +9,13 @@
 //! steps, or looks after each, depends on the order of all of them, and they on each other: then there
 //! is nothing that a reduction could leave out, and it does not.
 //!
+//! `Misses:` what threads do beside a task that has messages handled. To send and to create an actor is no step of a thread, except to
+//! send into a queue after `run`, so a reduction does not try it after the end of `handle_all` if it came before. The same
+//! holds of the order in which two threads put messages into one queue before `run`, and of a crash, whose victims are the actors that
+//! there are, and an actor that a thread creates. Exhaustive search tries what comes of the steps that a thread takes before:
+//! what it does without one, it does as soon as it begins. A thread that sends is to begin after `run` and to be joined before
+//! messages are handled by another call.
+//!
 //! # Why: Links are tasks, not actors
 //! The plan was that an actor is a task and its pending op a receive with a choice of channel. Then the order of two
 //! messages would be decided at the sends and again at the receive. A link for each pair makes it one decision, and

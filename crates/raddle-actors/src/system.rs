@@ -408,6 +408,9 @@ impl System {
     /// With the concurrent manager: waits until no message is left, no handler runs and no timer is to
     /// come, in real time. If timers are set again and again, that is never.
     ///
+    /// `Misses:` under a reduction (`dpor`), orders in which a thread that has not been joined sends messages or creates actors while
+    /// this handles messages, or after it has. Let threads do that between [`run`](Self::run) and their join.
+    ///
     /// # Panics
     /// If a handler panics. The concurrent manager passes on each panic once, the first one first.
     #[track_caller]
