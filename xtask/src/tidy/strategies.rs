@@ -11,7 +11,11 @@ const HOLDERS: &[(&str, &str, &str)] = &[
     ("crates/raddle-engine/src/observer.rs", "Audience", "notifies the observers"),
     ("crates/raddle-isolate/src/transcript.rs", "ForkTranscript", "writes all down"),
     ("crates/raddle-search/src/blocks.rs", "Blocks", "begins a sampler anew for each block"),
-    ("crates/raddle-search/src/pct.rs", "Repeating", "answers where pct repeats itself, in a test"),
+    (
+        "crates/raddle-search/src/pct.rs",
+        "AskedSeldom",
+        "answers where pct repeats itself, in a test",
+    ),
     ("crates/raddle-search/src/probe.rs", "Probes", "runs probes in between"),
     ("crates/raddle-search/src/then_sample.rs", "ThenSample", "samples when memory is spent"),
     ("crates/raddle-search/src/bita.rs", "Bita", "forces schedules after a first one"),

@@ -150,8 +150,8 @@ const ALL: [&[u32]; 11] = [
     &[16, 5],
 ];
 
-/// Those that end by themselves. None spawns: two searches may number tasks in different orders, and what moved is compared by number.
-const COUNTED: [&[u32]; 5] = [&[7, 0], &[8, 13], &[7, 3], &[14, 7], &[15, 7]];
+/// Those that end by themselves.
+const COUNTED: [&[u32]; 6] = [&[7, 0], &[8, 13], &[7, 3], &[14, 7], &[15, 7], &[16, 7]];
 
 struct Shared {
     words: Arc<[AtomicUsize; 2]>,
@@ -340,16 +340,38 @@ fn programs_that_spin_have_the_same_traces_under_every_reduction() {
 /// One look, as the second implementation has it.
 type Look = (&'static Location<'static>, ObjectId, u32);
 
+/// Which task moved, or what was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Move {
+    Task(Name),
+    Option(u32),
+}
+
+/// A task by how it was spawned: its parent's name, then a byte that says which of the parent's children it is, from one. Two
+/// searches give the same task different numbers if they create tasks in different orders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Name(u32);
+
+impl Name {
+    fn child(self, nth: u8) -> Self {
+        assert!(nth > 0 && self.0 >> 24 == 0);
+        Self(self.0 << 8 | u32::from(nth))
+    }
+}
+
 /// Which tasks moved in each execution, and what was decided; and whether a task made more rounds than are allowed, found by comparing
 /// all of them.
 #[derive(Debug)]
 struct Rule {
     most: usize,
-    moved: Vec<u32>,
+    moved: Vec<Move>,
+    /// The tasks that were spawned in this execution, and how many each has spawned.
+    names: BTreeMap<TaskId, Name>,
+    spawned: BTreeMap<TaskId, u8>,
     looks: BTreeMap<TaskId, Vec<Look>>,
     changes: BTreeMap<ObjectId, u32>,
     broken: bool,
-    within: BTreeSet<Vec<u32>>,
+    within: BTreeSet<Vec<Move>>,
     beyond: u64,
 }
 
@@ -358,6 +380,8 @@ impl Rule {
         Self {
             most: most as usize,
             moved: Vec::new(),
+            names: BTreeMap::new(),
+            spawned: BTreeMap::new(),
             looks: BTreeMap::new(),
             changes: BTreeMap::new(),
             broken: false,
@@ -389,19 +413,24 @@ impl Observer for Rule {
     fn event(&mut self, event: &Event<'_>, _: Option<Cut>) {
         let step = match event {
             Event::Step(step) => step,
-            Event::Spawn { parent, .. } => {
+            Event::Spawn { parent, child } => {
                 self.looks.remove(parent);
+                let nth = self.spawned.entry(*parent).or_default();
+                *nth += 1;
+                let name = self.names.get(parent).copied().unwrap_or_default().child(*nth);
+                assert!(self.names.insert(*child, name).is_none());
                 return;
             }
             Event::Value { task, taken, .. } => {
                 self.looks.remove(task);
-                self.moved.push(1_000 + taken.option);
+                self.moved.push(Move::Option(taken.option));
                 return;
             }
             Event::Unasked { .. } | Event::Passed { .. } | Event::Actor(_) => return,
         };
         if !step.immediate {
-            self.moved.push(step.task.0);
+            let name = self.names.get(&step.task).copied().unwrap_or_default();
+            self.moved.push(Move::Task(name));
         }
         let (object, access) = step.footprint[0];
         if access.changes() {
@@ -426,6 +455,8 @@ impl Observer for Rule {
         } else {
             self.within.insert(moved);
         }
+        self.names.clear();
+        self.spawned.clear();
         self.looks.clear();
         self.changes.clear();
         self.broken = false;
@@ -433,7 +464,7 @@ impl Observer for Rule {
 }
 
 /// The executions of a program without the rule that keep it, and with the rule: and how many break it.
-fn both_ways(program: &Program, most: u64) -> Option<[(BTreeSet<Vec<u32>>, u64); 2]> {
+fn both_ways(program: &Program, most: u64) -> Option<[(BTreeSet<Vec<Move>>, u64); 2]> {
     let run = |rounds: Option<u32>| {
         let mut rule = Rule::new(program.rounds);
         let settings = Settings { rounds, ..Settings::default() };
