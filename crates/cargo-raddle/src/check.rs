@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use raddle_trace::events::{Ending, Retried, TestId};
-use raddle_trace::host::{Avoid, JobKind, Message};
+use raddle_trace::host::{JobKind, Message};
 use raddle_trace::{Failure, Note, Outcome, Progress, Report, Verdict};
 
-use crate::deaths::{self, Deaths, Died};
+use crate::deaths::{self, Deaths, Died, Kill, Kills, Left};
 use crate::find::Test;
 use crate::host::{Gone, Hosts, Task};
 use crate::os;
@@ -130,7 +130,7 @@ impl Answer {
     }
 
     /// Nothing can be said of the test.
-    fn without_report(why: String, samples: Vec<Progress>) -> Self {
+    pub(crate) fn without_report(why: String, samples: Vec<Progress>) -> Self {
         let (report, expected, output) = (None, None, String::new());
         let interrupted = os::interrupts() > 0;
         Self { report, expected, error: Some(why), passed: false, interrupted, output, samples }
@@ -311,18 +311,34 @@ fn ask(
         workers::forget(hosts, test);
     }
     if question.recording().is_some() {
-        return ask_once(hosts, test, question, &Deaths::new(), hear).0;
+        return ask_until_answered(hosts, test, question, hear);
     }
     let mut deaths = match Deaths::of_search(hosts, test) {
         Ok(deaths) => deaths,
         Err(why) => return Answer::without_report(why, Vec::new()),
     };
     loop {
-        let (answer, avoid) = ask_once(hosts, test, question, &deaths, hear);
-        if let Some(answer) = deaths.after((hosts, test), answer, avoid) {
+        let (answer, left) = ask_once(hosts, test, question, &deaths, hear);
+        if let Some(answer) = deaths.after((hosts, test), answer, left) {
             if let Some(checkpoints) = &hosts.desk.checkpoints {
                 checkpoints.forget_deaths_of_what_is_through(&test.id);
             }
+            return answer;
+        }
+    }
+}
+
+/// Has a host do what is no search; one that something else kills is followed by another.
+fn ask_until_answered(
+    hosts: &Hosts<'_>,
+    test: &Test,
+    question: Question<'_>,
+    hear: &mut dyn FnMut(Progress),
+) -> Answer {
+    let mut kills = Kills::default();
+    loop {
+        let (answer, left) = ask_once(hosts, test, question, &Deaths::new(), hear);
+        if let Some((answer, _)) = kills.after(answer, left) {
             return answer;
         }
     }
@@ -345,7 +361,7 @@ fn by_workers(
             let question = Question::Judge(&file);
             // The host that judges is not the one that was stopped.
             let stopped = os::interrupts() > 0;
-            let (mut answer, _) = ask_once(hosts, test, question, &Deaths::new(), &mut |_| {});
+            let mut answer = ask_until_answered(hosts, test, question, &mut |_| {});
             let _ = std::fs::remove_file(&file);
             answer.samples = samples;
             answer.interrupted |= stopped && answer.report.as_ref().is_some_and(is_a_part);
@@ -358,19 +374,19 @@ fn by_workers(
     }
 }
 
-/// One host's answer; and how to keep from its death, if it died.
+/// One host's answer, and how it left.
 fn ask_once(
     hosts: &Hosts<'_>,
     test: &Test,
     question: Question<'_>,
     deaths: &Deaths,
     hear: &mut dyn FnMut(Progress),
-) -> (Answer, Option<Avoid>) {
+) -> (Answer, Left) {
     match ask_for(hosts, test, question, deaths, hear) {
         Ok(answer) => answer,
         Err(error) => {
             let why = format!("its host could not be run: {error}");
-            (Answer::without_report(why, Vec::new()), None)
+            (Answer::without_report(why, Vec::new()), Left::Answered)
         }
     }
 }
@@ -381,7 +397,7 @@ fn ask_for(
     question: Question<'_>,
     deaths: &Deaths,
     hear: &mut dyn FnMut(Progress),
-) -> io::Result<(Answer, Option<Avoid>)> {
+) -> io::Result<(Answer, Left)> {
     let page = hosts.desk.page()?;
     let mut samples = Vec::new();
     let mut finished = None;
@@ -394,7 +410,7 @@ fn ask_for(
         more.extend(checkpoints.variables(&test.id));
     }
     more.extend(deaths.variables(hosts, &test.id));
-    let mut avoid = None;
+    let mut left = Left::Answered;
     let task = Task { work: question.work(), page: Some(&page), deaths: Some(deaths) };
     let gone = hosts.run(test, task, &more, &mut |message| match message {
         Message::Hello { strategy, seed, .. } => greeting = (strategy, seed),
@@ -430,7 +446,12 @@ fn ask_for(
         let died =
             Died { death, strategy: greeting.0, seed: greeting.1, elapsed: began.elapsed(), last };
         let (mut report, way) = died.report(hosts, test, &page, question);
-        avoid = way;
+        let unstable = report.failure.as_ref().is_some_and(|failure| failure.unstable.is_some());
+        left = if died.is_killed() && unstable {
+            Left::Killed(Kill { way, executions: last })
+        } else {
+            Left::Died(way)
+        };
         // Which task it was, and where: the last step that is known need not be of the execution that hangs.
         let moved = gone
             .hung
@@ -439,12 +460,16 @@ fn ask_for(
         report.notes.extend(moved.map(|line| Note::Text { text: line.to_owned() }));
         Answer { report: Some(report), ..Answer::failed(output, samples) }
     } else {
+        // Before it had said anything.
+        if error.is_none() && gone.is_killed_by_others() {
+            left = Left::Killed(Kill::default());
+        }
         let interrupted = error.is_none() && os::interrupts() > 0;
         let error = Some(error.unwrap_or_else(|| silent(&gone)));
         Answer { error, interrupted, ..Answer::failed(output, samples) }
     };
     let _ = std::fs::remove_file(&page);
-    Ok((answer, avoid))
+    Ok((answer, left))
 }
 
 /// Whether a search that was told to stop had something left to do. What it found before is what the test comes to.

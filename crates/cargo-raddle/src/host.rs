@@ -20,7 +20,7 @@ use raddle_trace::unit::ToJudge;
 use raddle_trace::{Death, DecisionTree, Failure};
 
 use crate::checkpoints::Checkpoints;
-use crate::deaths::Deaths;
+use crate::deaths::{Deaths, KILL};
 use crate::find::Test;
 use crate::fleet::Fleet;
 use crate::os;
@@ -211,6 +211,11 @@ pub(crate) struct Gone {
 }
 
 impl Gone {
+    /// Whether it was killed by something else than the driver, as by a system that is short of memory.
+    pub(crate) fn is_killed_by_others(&self) -> bool {
+        self.status.signal() == Some(KILL) && !self.killed && os::interrupts() == 0
+    }
+
     /// How it died in the middle of its work, if it did.
     pub(crate) fn death(&self, memory: Option<u64>) -> Option<Death> {
         if !self.greeted || self.killed {

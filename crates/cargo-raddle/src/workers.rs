@@ -9,6 +9,7 @@
 
 mod board;
 mod lane;
+mod rare;
 mod worker;
 
 use std::thread;

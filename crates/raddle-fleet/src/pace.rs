@@ -39,10 +39,10 @@ pub struct Pace {
 impl Default for Pace {
     fn default() -> Self {
         Self {
-            short: Duration::from_millis(200),
-            long: Duration::from_secs(5),
-            enough: 3_000,
-            parts: 5,
+            short: Duration::from_millis(150),
+            long: Duration::from_secs(3),
+            enough: 2_000,
+            parts: 4,
             executions: u64::MAX,
         }
     }

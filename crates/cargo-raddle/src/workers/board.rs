@@ -13,6 +13,7 @@ use raddle_trace::unit::{Completed, Method, PlannedSearch, Quota, ToJudge, Trace
 use raddle_trace::{Covered, Estimate, Failure, Note, Progress};
 
 use super::lane::{Lane, Leased};
+use super::rare::Rare;
 use crate::kept_deaths::KeptDeaths;
 use crate::os;
 use crate::settings::Workers;
@@ -32,6 +33,8 @@ const SHORTEST: Duration = Duration::from_millis(20);
 const ATTEMPTS: u32 = 4;
 /// So many hosts of one test may die of what the test does.
 const DEATHS: usize = 8;
+/// From one moment at which all that was recorded is on the disk to the next.
+const SYNC: Duration = Duration::from_secs(5);
 /// How often a worker that waits looks around.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -77,7 +80,10 @@ struct State {
     deaths: KeptDeaths,
     /// Hosts that died without it being the test's doing.
     killed: u64,
-    kept: Duration,
+    /// When all was last synchronised.
+    synced: Duration,
+    /// When what records came to is written again.
+    keeping: Rare,
 }
 
 /// A unit that a worker is to run.
@@ -304,8 +310,9 @@ impl Board {
         let mut state = self.state();
         state.live[worker] = 0;
         let mut done = state.lanes[given.lane].complete(&given.leased.lease, record);
-        let elapsed = self.elapsed_ms(&state);
-        done = done.and_then(|()| state.lanes[given.lane].keep(elapsed, false));
+        if state.lanes[given.lane].has_many_records() {
+            done = done.and_then(|()| self.keep(&mut state));
+        }
         done = done.and_then(|()| self.advance(&mut state));
         if let Err(why) = done {
             state.end(StopReason::Error(why));
@@ -364,17 +371,29 @@ impl Board {
         self.state().stop.clone()
     }
 
+    /// Keeps what the records of all searches came to, unless that took long and was done not long ago. Workers wait for it
+    /// meanwhile; until then the records themselves are kept.
+    fn keep(&self, state: &mut State) -> Result<(), String> {
+        let began = self.began.elapsed();
+        if !state.keeping.is_due(began) {
+            return Ok(());
+        }
+        let elapsed_ms = self.elapsed_ms(state);
+        let kept = state.lanes.iter_mut().try_for_each(|lane| lane.keep(elapsed_ms));
+        state.keeping.was_done(began, self.began.elapsed());
+        kept
+    }
+
     /// How far all workers are together.
     pub(super) fn progress(&self) -> Progress {
         let mut state = self.state();
         self.look(&mut state);
         let elapsed = self.elapsed_ms(&state);
-        if self.began.elapsed() >= state.kept + Duration::from_secs(5) {
-            state.kept = self.began.elapsed();
-            for lane in &mut state.lanes {
-                // If that cannot be stored, the next record cannot either, and that is told.
-                let _ = lane.keep(elapsed, true);
-            }
+        if self.began.elapsed() >= state.synced + SYNC {
+            state.synced = self.began.elapsed();
+            // If that cannot be stored, the next record cannot either, and that is told.
+            let _ = self.keep(&mut state);
+            state.lanes.iter().for_each(|lane| drop(lane.sync()));
         }
         let lanes = state.lanes.iter().filter(|lane| !lane.replaced);
         let (mut executions, mut pending) = (state.live.iter().sum::<u64>(), 0);
@@ -417,7 +436,8 @@ impl Board {
         let mut notes = state.notes(&plan, self.workers, hosts);
         if left {
             for lane in &mut state.lanes {
-                lane.keep(elapsed_ms, true)?;
+                lane.keep(elapsed_ms)?;
+                lane.sync()?;
             }
             let file = self.file.display().to_string();
             notes.push(Note::Kept { file, anew: Vec::new() });
@@ -468,14 +488,16 @@ impl State {
         }
     }
 
+    /// Executions that count towards a limit: not those of a search that was begun anew in another way.
+    fn counted(&self) -> u64 {
+        let lanes = self.lanes.iter().filter(|lane| !lane.replaced);
+        lanes.map(|lane| lane.fold.sum.counts.executions).fold(0, u64::saturating_add)
+    }
+
     /// Executions that may still be given to workers.
     fn left(&self) -> u64 {
-        let run = |lane: &Lane| {
-            let done = if lane.replaced { 0 } else { lane.fold.sum.counts.executions };
-            done.saturating_add(lane.allowed())
-        };
-        let run = self.lanes.iter().map(run).fold(0, u64::saturating_add);
-        self.limit.saturating_sub(run)
+        let allowed = self.lanes.iter().map(Lane::allowed).fold(0, u64::saturating_add);
+        self.limit.saturating_sub(self.counted().saturating_add(allowed))
     }
 
     /// Executions that may still be given to workers of one search.
@@ -508,8 +530,7 @@ impl State {
         if self.lanes.iter().any(answered) || over {
             self.end(StopReason::Over);
         } else if plan.listed && self.lanes.iter().any(|lane| !lane.replaced && lane.covers()) {
-            let done: u64 = self.lanes.iter().map(|lane| lane.fold.sum.counts.executions).sum();
-            self.limit = self.limit.min(done.saturating_add(plan.after_reduction));
+            self.limit = self.limit.min(self.counted().saturating_add(plan.after_reduction));
         }
     }
 
@@ -559,11 +580,7 @@ impl State {
             say(format!("{lost} executions that were run in units before that are not counted"));
         }
         if self.killed > 0 {
-            let times =
-                if self.killed == 1 { "once".to_owned() } else { format!("{} times", self.killed) };
-            say(format!(
-                "a host was killed {times} by something else than the test; what it had was run again"
-            ));
+            say(crate::deaths::killed(self.killed));
         }
         if !self.deaths.failures.is_empty() {
             let times = self.deaths.avoid.len().max(1);

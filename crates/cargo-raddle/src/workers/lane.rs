@@ -45,10 +45,10 @@ pub(super) struct Before {
     pub(super) executions: u64,
 }
 
-/// What is kept in place of records.
+/// What is kept in place of records; the fold is borrowed when it is written, for it may be large.
 #[derive(Serialize, Deserialize)]
-struct Kept {
-    fold: Fold,
+struct Kept<F = Fold> {
+    fold: F,
     parts: u32,
     elapsed_ms: u64,
 }
@@ -193,16 +193,26 @@ impl Lane {
         self.queue.put(units).map_err(|error| error.to_string())
     }
 
-    /// Keeps what its records came to, if there are many or it is asked to.
-    pub(super) fn keep(&mut self, elapsed_ms: u64, at_once: bool) -> Result<(), String> {
-        if self.folded > self.kept && (at_once || self.folded - self.kept >= FOLD_EVERY) {
+    /// Whether many records have come since what they came to was kept.
+    pub(super) fn has_many_records(&self) -> bool {
+        self.folded - self.kept >= FOLD_EVERY
+    }
+
+    /// Keeps what its records came to. That is written whole, with every trace it knows.
+    pub(super) fn keep(&mut self, elapsed_ms: u64) -> Result<(), String> {
+        if self.folded > self.kept {
             let parts = self.before.parts + 1;
-            let kept = Kept { fold: self.fold.clone(), parts, elapsed_ms };
+            let kept = Kept { fold: &self.fold, parts, elapsed_ms };
             let said = |error: raddle_fleet::QueueError| error.to_string();
             self.queue.fold(self.folded, &to_bytes(&kept)?).map_err(said)?;
             self.kept = self.folded;
         }
-        if at_once { self.queue.sync().map_err(|error| error.to_string()) } else { Ok(()) }
+        Ok(())
+    }
+
+    /// What was recorded is on the disk.
+    pub(super) fn sync(&self) -> Result<(), String> {
+        self.queue.sync().map_err(|error| error.to_string())
     }
 
     /// Whether nothing of it is left, or nothing more is to be run.

@@ -2,18 +2,17 @@
 
 use std::io::{self, Write as _};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
+use raddle_trace::Failure;
 use raddle_trace::host::{Avoid, JobKind, Message};
 use raddle_trace::unit::{Completed, Order, UnitPlan};
-use raddle_trace::{Death, Failure};
 
 use super::board::{Board, Given};
 use crate::check::{self, Question};
-use crate::deaths::{Died, KILL};
+use crate::deaths::Died;
 use crate::find::Test;
 use crate::host::{Conversation, Gone, Hosts, Lines, START, Started, Task};
 use crate::os;
@@ -117,8 +116,7 @@ struct Silence {
 
 impl Silence {
     fn of(gone: &Gone, error: Option<String>) -> Self {
-        let by_signal = gone.status.signal() == Some(libc::SIGKILL);
-        let killed = by_signal && error.is_none() && !gone.killed && os::interrupts() == 0;
+        let killed = error.is_none() && gone.is_killed_by_others();
         Self { why: error.unwrap_or_else(|| check::silent(gone)), killed }
     }
 }
@@ -329,22 +327,12 @@ impl Host {
             // The driver killed it, or it had said its last word.
             return Some((gone, HostFate::Silence));
         };
-        // What killed this host from outside (an operator, the OOM killer) may kill the one that retraces it, too.
-        let tries = if death == Death::signal(KILL) { 3 } else { 1 };
-        let mut last = HostFate::Nothing;
-        for _ in 0..tries {
-            let (death, strategy) = (death.clone(), strategy.clone());
-            let died = Died { death, strategy, seed, elapsed, last: 0 };
-            let (report, avoid) = died.report(hosts, test, &kept, Question::Search);
-            let stable = report.failure.as_ref().is_some_and(|failure| failure.unstable.is_none());
-            last = report
-                .failure
-                .map_or(HostFate::Nothing, |failure| HostFate::Death(Box::new(failure), avoid));
-            if !stable {
-                break;
-            }
-        }
+        let died = Died { death, strategy, seed, elapsed, last: 0 };
+        let (report, avoid) = died.report(hosts, test, &kept, Question::Search);
+        let found = report
+            .failure
+            .map_or(HostFate::Nothing, |failure| HostFate::Death(Box::new(failure), avoid));
         let _ = (std::fs::remove_file(&kept), std::fs::remove_file(own));
-        Some((gone, last))
+        Some((gone, found))
     }
 }

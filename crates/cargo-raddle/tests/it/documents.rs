@@ -1,10 +1,11 @@
 //! Documents that are made of the command line are up to date.
 
 use std::fs;
+use std::process::Stdio;
 
 use raddle_trace::exit;
 
-use crate::{fixture, here};
+use crate::{Watched, fixture, here};
 
 const BEGIN: &str = "<!-- made by `UPDATE_DOCS=1 cargo test -p cargo-raddle documents` -->\n";
 
@@ -49,7 +50,9 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let output = fixture.command(arguments).stdout(writer).output().unwrap();
+        let mut command = fixture.command(arguments);
+        command.stdin(Stdio::null()).stdout(writer).stderr(Stdio::piped());
+        let output = Watched::spawn(&mut command).wait_with_output();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!((output.status.code(), &*said), (Some(0), ""), "{arguments:?}");
     }

@@ -1,11 +1,11 @@
 //! Replays, in hosts and in a debugger.
 
 use std::io::Write as _;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use raddle_trace::exit;
 
-use crate::{Done, Project, fixture};
+use crate::{Done, Project, Watched, fixture};
 
 /// The token of the failure of a test.
 fn token(project: &Project, test: &str) -> (String, usize) {
@@ -114,14 +114,10 @@ fn gdb_stops_at_steps_and_at_the_failure() {
     let mut command = fixture.command(&arguments);
     // Gdb reads commands from its input when those of the script are done.
     let input = "bt 1\ninfo breakpoints\ncontinue\nbt 3\ncontinue\nbt 1\nkill\nquit\n";
-    let mut child = command
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).unwrap();
-    let done = Done::of(&child.wait_with_output().unwrap());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = Watched::spawn(&mut command);
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let done = Done::of(&child.wait_with_output());
     let stopped: Vec<&str> = ["raddle_step", "raddle_panicked", "raddle_failed"]
         .into_iter()
         .filter(|name| done.out.lines().any(|line| line.contains("#0") && line.contains(name)))

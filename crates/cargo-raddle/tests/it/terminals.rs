@@ -5,16 +5,16 @@ use std::fs::File;
 use std::io::Read as _;
 use std::num::NonZero;
 use std::os::fd::{FromRawFd as _, OwnedFd};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use raddle_trace::exit;
 use vt100::Parser;
 
-use crate::fixture;
+use crate::{Watched, fixture};
 
 /// A command on a terminal, and what that shows.
 struct Terminal {
-    child: Child,
+    child: Watched,
     /// The end at which the terminal's owner sits.
     owner: File,
     screen: Parser,
@@ -42,7 +42,7 @@ impl Terminal {
         let (owner, inner) = unsafe { (OwnedFd::from_raw_fd(owner), OwnedFd::from_raw_fd(inner)) };
         let end = || Stdio::from(inner.try_clone().unwrap());
         command.stdin(Stdio::null()).stdout(end()).stderr(end());
-        let child = command.spawn().unwrap();
+        let child = Watched::spawn(&mut command);
         drop((command, inner));
         let some = |n| NonZero::new(n).unwrap();
         let screen = Parser::new(some(rows), some(columns), 10_000);
@@ -83,7 +83,7 @@ impl Terminal {
     /// All rows at the end, those that have left the screen first, and the exit code.
     fn end(mut self) -> (Vec<String>, Vec<u8>, Option<i32>) {
         while self.read() {}
-        let code = self.child.wait().unwrap().code();
+        let code = self.child.end().code();
         assert!(!self.screen.screen().hide_cursor(), "the cursor is there again");
         self.screen.screen_mut().set_scrollback(usize::MAX);
         let mut all = Vec::new();

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::Done;
+use crate::interrupts::is_gone;
 
 /// Ends what hangs. No verdict depends on it.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(600);
@@ -20,6 +21,8 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(600);
 pub(crate) struct Watched {
     /// None: it was waited for.
     child: Option<Child>,
+    /// After this it hangs.
+    limit: Duration,
     hung: Arc<AtomicBool>,
     /// Dropped with this.
     _until_dropped: mpsc::Sender<()>,
@@ -32,33 +35,49 @@ fn kill_group(pid: u32) {
 
 impl Watched {
     pub(crate) fn spawn(command: &mut Command) -> Self {
+        Self::spawn_within(command, DEADLINE)
+    }
+
+    fn spawn_within(command: &mut Command, limit: Duration) -> Self {
         let child = command.process_group(0).spawn().unwrap();
         let (alive, until_dropped) = mpsc::channel::<()>();
         let (pid, hung) = (child.id(), Arc::new(AtomicBool::new(false)));
         let found = Arc::clone(&hung);
         thread::spawn(move || {
-            if until_dropped.recv_timeout(DEADLINE) == Err(RecvTimeoutError::Timeout) {
+            if until_dropped.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
                 found.store(true, Ordering::SeqCst);
                 kill_group(pid);
             }
         });
-        Self { child: Some(child), hung, _until_dropped: alive }
+        Self { child: Some(child), limit, hung, _until_dropped: alive }
     }
 
     /// What it says to the end, as far as that goes to pipes that nothing else reads.
+    #[track_caller]
     pub(crate) fn wait_with_output(mut self) -> Output {
-        let out = self.stdout.take().map(read);
-        let err = self.stderr.take().map(read);
-        let all = |read: Option<Gathered>| read.map_or_else(Vec::new, Gathered::end);
-        let (stdout, stderr) = (all(out), all(err));
-        Output { status: self.end(), stdout, stderr }
+        let (out, err) = (self.stdout.take().map(read), self.stderr.take().map(read));
+        let (stdout, stderr) = (self.rest_of(out), self.rest_of(err));
+        let status = self.end_having_said(&[&stdout[..], &stderr].concat());
+        Output { status, stdout, stderr }
+    }
+
+    /// All that comes from a pipe.
+    #[track_caller]
+    fn rest_of(&self, read: Option<Gathered>) -> Vec<u8> {
+        read.map_or_else(Vec::new, |read| read.end(self.limit))
     }
 
     /// Waits for its end, which is its own and not that of the watch.
     #[track_caller]
-    fn end(&mut self) -> ExitStatus {
+    pub(crate) fn end(&mut self) -> ExitStatus {
+        self.end_having_said(&[])
+    }
+
+    #[track_caller]
+    fn end_having_said(&mut self, said: &[u8]) -> ExitStatus {
         let status = self.wait().unwrap();
-        assert!(!self.hung.load(Ordering::SeqCst), "it hung for {DEADLINE:?} and was killed");
+        let (hung, limit) = (self.hung.load(Ordering::SeqCst), self.limit);
+        assert!(!hung, "it hung for {limit:?} and was killed: {}", String::from_utf8_lossy(said));
         status
     }
 }
@@ -111,8 +130,8 @@ fn read(mut pipe: impl Read + Send + 'static) -> Gathered {
 impl Gathered {
     /// All of it. A process that has left the group may hold the pipe, and that is not for the test to wait for.
     #[track_caller]
-    fn end(self) -> Vec<u8> {
-        let over = self.over.recv_timeout(DEADLINE + Duration::from_secs(10));
+    fn end(self, limit: Duration) -> Vec<u8> {
+        let over = self.over.recv_timeout(limit + Duration::from_secs(10));
         let bytes = std::mem::take(&mut *self.bytes.lock().unwrap_or_else(PoisonError::into_inner));
         let said = String::from_utf8_lossy(&bytes);
         assert_eq!(over, Err(RecvTimeoutError::Disconnected), "its output has no end: {said}");
@@ -166,7 +185,8 @@ impl Background {
     /// Waits for its end, with all that it complained about.
     #[track_caller]
     pub(crate) fn end(mut self) -> Done {
-        let stdout = self.out.take().map_or_else(Vec::new, Gathered::end);
+        let out = self.out.take();
+        let stdout = self.child.rest_of(out);
         while let Ok(line) = self.lines.recv_timeout(DEADLINE) {
             self.seen.push_str(&line);
         }
@@ -174,4 +194,46 @@ impl Background {
         let output = Output { status: self.child.end(), stdout, stderr };
         Done::of(&output)
     }
+}
+
+/// What a test that waits for this command says when it fails, which it must.
+#[cfg(test)]
+fn failure_of(wait: impl FnOnce() -> Output + std::panic::UnwindSafe) -> String {
+    let failed = std::panic::catch_unwind(wait).expect_err("it never ends of itself");
+    failed.downcast_ref::<String>().cloned().unwrap_or_default()
+}
+
+#[test]
+fn a_command_that_hangs_is_killed_with_its_group_and_its_test_fails() {
+    // One that has not said what it has started is given more time.
+    let mut limit = Duration::from_millis(20);
+    let started = loop {
+        let said = failure_of(move || {
+            let mut command = Command::new("sh");
+            command.args(["-c", "tail -f /dev/null & echo $!; wait"]);
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            Watched::spawn_within(&mut command, limit).wait_with_output()
+        });
+        let said = said.strip_prefix(&format!("it hung for {limit:?} and was killed: "));
+        let said = said.expect("that is why it failed");
+        if let Ok(process) = said.trim().parse() {
+            break process;
+        }
+        assert_eq!(said, "");
+        limit *= 2;
+    };
+    // It had the pipe, which is closed.
+    is_gone(started);
+}
+
+#[test]
+fn a_command_that_is_no_longer_wanted_is_killed_with_its_group() {
+    let mut command = Command::new("sh");
+    command.args(["-c", "tail -f /dev/null & echo $!; wait"]);
+    let mut watched = Watched::spawn(command.stdin(Stdio::null()).stdout(Stdio::piped()));
+    let mut line = String::new();
+    let mut out = BufReader::new(watched.stdout.take().unwrap());
+    out.read_line(&mut line).unwrap();
+    drop(watched);
+    is_gone(line.trim().parse().unwrap());
 }

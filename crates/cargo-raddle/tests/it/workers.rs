@@ -68,6 +68,21 @@ fn every_order(n: AtomicU32) {
     add(&n, 3, 4);
 }
 
+// One of two orders ends the process as the kernel does where memory is short.
+#[raddle::test(strategy = \"dfs\")]
+fn one_order_kills(n: AtomicU32) {
+    thread::scope(|scope| {
+        scope.spawn(|| n.store(1, SeqCst));
+        scope.spawn(|| {
+            if n.load(SeqCst) == 1 {
+                let own = std::process::id().to_string();
+                let _ = std::process::Command::new(\"kill\").args([\"-KILL\", &own]).status();
+                std::thread::park();
+            }
+        });
+    });
+}
+
 // 24! / 6!^4 orders.
 #[raddle::test(strategy = \"dfs\")]
 fn endless(n: AtomicU32) {
@@ -444,6 +459,36 @@ fn a_host_that_is_stopped_alone_is_ended_and_is_no_finding() {
     let said = event["error"].as_str().unwrap();
     assert!(said.contains("something stopped its host (SIGSTOP)"), "{said}");
     assert_eq!(code, Some(i32::from(exit::INCONCLUSIVE)), "{event}");
+}
+
+#[test]
+fn a_host_that_is_killed_alone_is_followed_by_another_and_is_no_finding() {
+    let project = project();
+    let (child, out) = started(&project, &["--exact", "every_order"], 1);
+    signal("-KILL", hosts(child.id(), "every_order")[0]);
+    let events = out.lines().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    let event = events.into_iter().find(|event| event["event"] == "test-finished");
+    let event = event.expect("the test is finished");
+    let [verdict, guarantee, executions, _] = what_it_came_to(&event);
+    assert_eq!((verdict, &guarantee["covered"]), ("covered".into(), &"everything".into()));
+    assert_eq!(executions, 3 * 34_650, "{}", notes(&event));
+    let said = "a host was killed once by something else than the test; what it had was run again";
+    assert!(notes(&event).contains(said), "{}", notes(&event));
+    assert_eq!(child.wait_with_output().status.code(), Some(i32::from(exit::PASSED)), "{event}");
+}
+
+#[test]
+fn a_test_that_kills_its_own_process_is_a_finding_with_one_host_and_with_two() {
+    let project = project();
+    for workers in [&[][..], &["--workers=2"]] {
+        let arguments = [&["--exact", "one_order_kills"][..], workers].concat();
+        let done = test(&project, &arguments).ended_with(exit::FAILED);
+        let event = done.finished()["one_order_kills"].clone();
+        let failure = &event["report"]["failure"];
+        assert_eq!(failure["outcome"]["death"]["number"], 9, "{event}");
+        assert!(failure["unstable"].is_null(), "it dies again: {event}");
+        assert!(!notes(&event).contains("something else"), "{}", notes(&event));
+    }
 }
 
 #[test]

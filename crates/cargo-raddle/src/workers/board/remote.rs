@@ -100,3 +100,84 @@ impl Remote {
         Ok(judged)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use raddle_trace::unit::{Method, Pace, PlannedSearch, UnitEnd, UnitResult, Upwards, VERSION};
+    use raddle_trace::{Counts, Covered, Gaps};
+
+    use super::*;
+
+    fn planned(member: u32, line: &str, method: Method) -> PlannedSearch {
+        let (line, pace) = (line.to_owned(), Pace::default());
+        PlannedSearch { member, follows: false, line, method, why: None, seed: 0, pace }
+    }
+
+    /// The record of a unit that ran so many executions; `left`: something is left of it.
+    fn record(unit: &Unit, executions: u64, claim: Covered, left: bool) -> Completed {
+        let mut counts = Counts::default();
+        counts.executions = executions;
+        let result = UnitResult {
+            version: VERSION,
+            unit: unit.id,
+            generation: 0,
+            search: unit.search,
+            end: UnitEnd::Done,
+            counts,
+            claim,
+            assumptions: Vec::new(),
+            failure: None,
+            deaths: Vec::new(),
+            notes: Vec::new(),
+            traces: None,
+            coverage: None,
+            receives: None,
+            estimate: None,
+            upwards: Upwards::default(),
+            busy_us: 0,
+        };
+        let more = Unit { id: unit.id.leftover(0), ..unit.clone() };
+        Completed { result, leftovers: left.then_some(more).into_iter().collect() }
+    }
+
+    #[test]
+    fn executions_of_a_search_that_was_begun_anew_count_towards_no_limit() {
+        let file = std::env::temp_dir().join(format!("raddle-remote-{}", std::process::id()));
+        let plan = UnitPlan {
+            version: VERSION,
+            searches: vec![
+                planned(0, "dpor", Method::Memoryless),
+                planned(1, "pos", Method::Blocks),
+            ],
+            executions: 100_000,
+            time_ms: None,
+            listed: true,
+            after_reduction: 100,
+            run: "a test".to_owned(),
+        };
+        let remote = Remote::new(file.clone(), &plan);
+        let [memoryless, samples] = &remote.roots()[..] else { panic!("two searches") };
+        // It met a timeout, which only a reduction with a record sees through.
+        let gaps = Gaps { timeouts: true, ..Gaps::default() };
+        remote.fold(&record(
+            memoryless,
+            1_000,
+            Covered::Reduced { gaps, executions: 1_000 },
+            false,
+        ));
+        let roots = remote.roots();
+        let [_, _, anew] = &roots[..] else { panic!("it is begun anew: {roots:?}") };
+        assert_eq!(anew.line, "dpor(source)");
+        // That one covers what it sees with 50, so the limit is 150, and 100 samples are left.
+        remote.fold(&record(anew, 50, Covered::Equivalence, false));
+        let part = Covered::Part { executions: 0, preemptions: None };
+        remote.fold(&record(samples, 99, part, true));
+        assert!(!remote.is_over(), "50 + 99 of 150");
+        let rest = Unit { id: samples.id.leftover(0), ..samples.clone() };
+        remote.fold(&record(&rest, 1, part, true));
+        assert!(remote.is_over(), "50 + 100 of 150");
+        for n in 0..4 {
+            let _ = std::fs::remove_file(remote.board.file(n));
+        }
+    }
+}
