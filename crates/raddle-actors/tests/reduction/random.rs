@@ -809,7 +809,8 @@ fn where_anything_may_come_a_message_is_also_lost() {
         way: Way::All,
         looks: vec![],
     };
-    let same = Same { interleavings: 262, traces: 67, repeated: 0 };
+    // Whether there is a fault is a value of a step: the optimal reduction runs 185 executions for these traces.
+    let same = Same { interleavings: 262, traces: 67, repeated: 185 - 67 };
     assert_eq!(same_or_panic(0, program, 3_000, compare), Some(same));
 }
 

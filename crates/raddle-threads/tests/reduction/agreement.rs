@@ -152,7 +152,7 @@ fn reductions_agree_on_waits_that_time_out_beyond_exhaustive_search() {
 fn reductions_agree_on_loops_that_wait_beyond_exhaustive_search() {
     let sample = Sample::new((10, 100), (1_000, 100));
     let draw = |seed| Some(spins::spinning_much(seed));
-    agree("agreement-spins", sample, 3_600_000, draw, 17);
+    agree("agreement-spins", sample, 3_600_000, draw, 7);
 }
 
 #[test]
