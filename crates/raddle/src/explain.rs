@@ -30,7 +30,7 @@ const STEPS: u64 = 4_000_000;
 ///     });
 ///     assert_eq!(n.load(SeqCst), 2);
 /// }
-/// let config = raddle::Config::default();
+/// let config = raddle::Config::default().strategy("dpor");
 /// let failure = raddle::explore(config.clone(), test)?.failure.expect("a lost update");
 /// let why = raddle::explain(&config, &failure, test)?.expect("it fails again");
 /// // The first load came before the other thread's store: after it, nothing would have been lost.
