@@ -509,7 +509,7 @@ fn notes(costs: Costs, real: &Subtrees) -> Vec<String> {
         "Units: from their lease to their record. Tail: from the moment when the first worker has nothing more to do to the last \
          record. Time ends when the coordinator has folded that."
             .to_owned(),
-        "The default pace was chosen at 1,000 workers on trees with cubes of seeds 101 to 105, which no table shows, among eight settings \
+        "The default pace was chosen at 1,000 workers on trees with cubes of seeds 101 to 105, which no table shows, among eight settings, of which only the chosen one was run on all five \
          (means of 84 % to 92 %)."
             .to_owned(),
         "Where it stops scaling, units run short, slices become short, and the one server has as many messages as it can do. \

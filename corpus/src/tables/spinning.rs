@@ -18,8 +18,8 @@ vain: r is the setting `rounds`, 2 with `dpor` unless another is given. A round 
 while what it looks at stays as it is. `dpor` runs each trace once, so these are its executions, too.
 
 Written by `UPDATE_COUNTS=1 cargo test -p raddle-corpus`, shown by `raddle-corpus spinning`; the programs are in
-`corpus/src/counts/spinning.rs`. Where all interleavings can be run, `dfs` with the same setting shows as many
-(`corpus/tests/it/spinning.rs`).
+`corpus/src/counts/spinning.rs`. Where all interleavings were run, which is so for none with r = 3, `dfs`
+with the same setting shows as many (`corpus/tests/it/spinning.rs`).
 ";
 
 /// What is counted: programs with their arguments.

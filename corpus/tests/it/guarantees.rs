@@ -848,7 +848,7 @@ impl Actor for Keeps {
 }
 
 /// To send to an actor is no step of a thread, so that "the other had its messages handled first" is not always tried: under these
-/// reductions the program with a thread that is joined afterwards has 2 traces, and exhaustive search shows 3.
+/// reductions the program whose thread is joined afterwards has 2 traces with mailboxes in pairs, and exhaustive search shows 3.
 #[test]
 fn a_thread_that_sends_beside_another_that_has_messages_handled_is_no_whole_coverage() {
     let program = |joins_before: bool, mailboxes: Mailboxes| {
