@@ -192,7 +192,7 @@ struct Gate {
 /// What a thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// It has messages handled.
+    /// It has messages handled, now or from now on.
     Handles,
     /// It sends.
     Sends,
@@ -369,6 +369,8 @@ impl Explored {
     }
 
     pub(crate) fn run(&self) {
+        // What a thread sends before this can be handled only after it, which no order of steps says.
+        self.shared().gate().act(Kind::Handles, false);
         self.shared().set_open(true);
     }
 

@@ -208,6 +208,13 @@ pub const PARTS: &[Part] = &[
         Some(5_000),
     ),
     comparison(
+        "threads-beside-actors",
+        Tests::Actors,
+        "beside::a_reduction_that_sees_less_says_so",
+        (3_000, 500, 5_000),
+        Some(5_000),
+    ),
+    comparison(
         "best-first",
         Tests::Threads,
         "random::best_first_runs_the_schedules_of_depth_first",

@@ -1,6 +1,7 @@
 //! Reduction against exhaustive search, for actors: the same traces, each once, and the same final
 //! states, whatever the mailboxes.
 
+mod beside;
 mod bita;
 mod counts;
 mod explorers;
