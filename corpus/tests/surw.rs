@@ -41,9 +41,8 @@ fn surw_shows_what_random_shows() {
     assert!(compared >= if long() { 100 } else { 40 }, "{compared}");
 }
 
-/// A second look that no execution made which was counted weighs nothing, and comes after the store in every order that is drawn by
-/// those counts. If the first three executions all had the flag set at once, only the random walks in between show these bugs.
-/// Without these 31 of the 100 seeds never show the one and 27 the other: in none of 100,000 executions each.
+/// A second look that no execution made which was counted comes before the store only because an announced access has a weight, or in
+/// a random walk. Without both, 31 of these 100 seeds never show the one bug and 27 the other: in none of 100,000 executions each.
 #[test]
 fn surw_shows_what_was_not_counted() {
     for name in ["spin-then-park", "impatient"] {

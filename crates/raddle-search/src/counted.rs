@@ -18,7 +18,7 @@
 //! execution, so an object is named by the steps that touch it, and a task by (parent, n-th spawn).
 
 use raddle_engine::op::{ObjectId, TaskId};
-use raddle_engine::strategy::{Choice, Point, Step, Unsupported};
+use raddle_engine::strategy::{Point, Step, Unsupported};
 
 use crate::rng::Rng;
 use crate::state::{FOREIGN, Reader, Writer};
@@ -464,19 +464,19 @@ pub(crate) fn below(rng: &mut Rng, n: u64) -> u64 {
     ((u128::from(rng.next()) * u128::from(n)) >> 64) as u64
 }
 
-/// The index of one of these choices, drawn with a chance in proportion to the weight of its task, which becomes a part
-/// of `chance`. `None` if all weights are 0.
+/// A number below `count`, drawn with a chance in proportion to its weight, which becomes a part of `chance`. `None` if all weights
+/// are 0.
 #[inline]
 pub(crate) fn by_weight(
     rng: &mut Rng,
     chance: &mut Chance,
-    choices: &[Choice],
-    weight: impl Fn(TaskId) -> u64,
+    count: usize,
+    weight: impl Fn(usize) -> u64,
 ) -> Option<usize> {
-    let total: u64 = choices.iter().map(|choice| weight(choice.task)).sum();
+    let total: u64 = (0..count).map(&weight).sum();
     let mut drawn = below(rng, total);
-    for (index, choice) in choices.iter().enumerate() {
-        let weight = weight(choice.task);
+    for index in 0..count {
+        let weight = weight(index);
         if drawn < weight {
             chance.draw(weight, total);
             return Some(index);

@@ -70,8 +70,8 @@ impl Urw {
 
     fn pick(&mut self, choices: &[Choice]) -> usize {
         // At least 1, so that every task that can move is picked some time, however wrong the counts are.
-        let weight = |task| self.counted.left(task).max(1).into();
-        by_weight(&mut self.rng, &mut self.chance, choices, weight)
+        let weight = |nth: usize| self.counted.left(choices[nth].task).max(1).into();
+        by_weight(&mut self.rng, &mut self.chance, choices.len(), weight)
             .expect("every weight is above 0")
     }
 
