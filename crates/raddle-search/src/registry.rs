@@ -43,6 +43,8 @@ pub struct Built {
     pub name: String,
     /// Whether it is a reduction that says it has run every execution up to equivalence.
     pub reduces: bool,
+    /// Whether it does something else with another seed.
+    pub draws: bool,
 }
 
 impl fmt::Debug for Built {
@@ -90,6 +92,7 @@ fn build_in(text: &str, environment: Environment) -> Result<Built, BuildError> {
     let settings = environment.settings;
     let mut built = parts.make(environment)?;
     built.reduces = parts.reduces() && !built.name.starts_with("dpor(eta)");
+    built.draws = draw(&composition.terms);
     match environment::refused(&parts, &settings) {
         Some(reason) => Err(Kind::Settings { name: built.name, reason }.into()),
         None => Ok(built),
@@ -248,7 +251,7 @@ impl<'a> Parts<'a> {
             && let Make::Sampler(make) = sampler.entry.make
         {
             let strategy = make(sampler, &environment)?;
-            return Ok(Built { strategy, name: sampler.canonical(), reduces: false });
+            return Ok(Built { strategy, name: sampler.canonical(), reduces: false, draws: false });
         }
         self.recipe(environment)?.make()
     }
@@ -263,6 +266,19 @@ impl<'a> Parts<'a> {
         }
         Ok(recipe)
     }
+}
+
+/// Whether one of these terms, or of those in their brackets, stands for something that draws.
+fn draw(terms: &[Term]) -> bool {
+    let entries = || REGISTRY.iter().chain(PRIORITIES).chain(LEARNING);
+    terms.iter().any(|term| {
+        let inner = term.args.iter().filter_map(|arg| match arg {
+            Arg::Term(term) => Some(term),
+            Arg::Number(_) | Arg::Word(_) => None,
+        });
+        entries().any(|entry| entry.name == term.name && entry.draws)
+            || inner.into_iter().any(|term| draw(std::slice::from_ref(term)))
+    })
 }
 
 /// The refusal of what stands in the brackets of a term.

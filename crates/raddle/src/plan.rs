@@ -109,8 +109,7 @@ impl Plan {
             let samples = matches!(built.strategy.covered(), Covered::Sample { .. });
             let is_it = |member: &&Member| member.stages[0] == built.name;
             let same = plan.members.iter().filter(is_it).count() as u64;
-            // What draws has `random` or `rand` in its name, or is a sampler.
-            if same > 0 && !samples && !built.name.contains("rand") {
+            if same > 0 && !built.draws {
                 return refuse(format!(
                     "`{}` is there twice and would do the same both times; leave one out",
                     built.name
@@ -252,6 +251,20 @@ mod tests {
         let searches = Plan::new(&config, None).expect("known").searches();
         let expected = [("random", 7), ("all best-first(rand)", 7), ("random", 8), ("random", 9)];
         assert_eq!(searches, expected.map(|(name, seed)| (name.to_owned(), seed)));
+    }
+
+    #[test]
+    fn what_does_not_draw_may_be_there_once() {
+        let twice = |search: &str| Plan::new(&named(&format!("{search} | {search}")), None);
+        for search in ["dpor", "dfs preemptions(2)", "all best-first(pb)"] {
+            let error = twice(search).expect_err("the same twice");
+            assert!(error.to_string().contains("would do the same both times"), "{error}");
+        }
+        for search in
+            ["dpor(classic) best-first(rare) mixed", "all random", "hapset(dpor, train(3))"]
+        {
+            assert!(twice(search).is_ok(), "{search}");
+        }
     }
 
     #[test]

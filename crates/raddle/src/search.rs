@@ -101,7 +101,12 @@ pub(crate) fn build(text: &str, environment: Environment) -> Result<Built, Error
 /// What forces executions along a schedule.
 pub(crate) fn forced(schedule: &PartialSchedule, seed: u64) -> Built {
     let strategy = Box::new(Given::new(schedule.clone(), seed));
-    Built { strategy, name: format!("the schedule `{}`", schedule.name), reduces: false }
+    Built {
+        strategy,
+        name: format!("the schedule `{}`", schedule.name),
+        reduces: false,
+        draws: false,
+    }
 }
 
 /// The caller's own strategy.
@@ -110,7 +115,7 @@ pub(crate) fn forced(schedule: &PartialSchedule, seed: u64) -> Built {
 /// The second time: a plan with such a strategy has one search, and that is never begun anew.
 pub(crate) fn custom(custom: &Custom) -> Built {
     let strategy = custom.take().expect("a search by itself is run once");
-    Built { strategy, name: custom.name.clone(), reduces: false }
+    Built { strategy, name: custom.name.clone(), reduces: false, draws: false }
 }
 
 /// The error of a line that names no strategy.

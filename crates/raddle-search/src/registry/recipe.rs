@@ -81,12 +81,12 @@ impl Recipe {
     /// Makes the search. Its parts fit together (`rules.rs`).
     pub(super) fn make(mut self) -> Result<Built, BuildError> {
         let (probes, bound, seed) = (self.probes.take(), self.bound, self.seed);
-        let Built { strategy, name, reduces } = self.make_search()?;
-        let Some(every) = probes else { return Ok(Built { strategy, name, reduces }) };
+        let search = self.make_search()?;
+        let Some(every) = probes else { return Ok(search) };
         // Not the numbers that the search draws.
         let seed = seed.rotate_left(32) ^ 0x70_72_6f_62_65;
-        let probes = Probes::new(strategy, every, bound, seed);
-        Ok(built(probes, format!("{name} probes({every})")))
+        let probes = Probes::new(search.strategy, every, bound, seed);
+        Ok(built(probes, format!("{} probes({every})", search.name)))
     }
 
     fn make_search(self) -> Result<Built, BuildError> {
@@ -227,5 +227,5 @@ impl Recipe {
 }
 
 fn built(strategy: impl Strategy + 'static, name: String) -> Built {
-    Built { strategy: Box::new(strategy), name, reduces: false }
+    Built { strategy: Box::new(strategy), name, reduces: false, draws: false }
 }

@@ -48,6 +48,8 @@ pub struct Entry {
     pub example: &'static str,
     /// Whether it can be built.
     pub status: Status,
+    /// Whether what it stands for draws: does something else with another seed.
+    pub draws: bool,
     /// How it is made.
     pub(super) make: Make,
 }
@@ -211,6 +213,7 @@ const HERE: Entry = Entry {
     arguments: Arguments::None,
     example: "",
     status: Status::Here,
+    draws: false,
     make: Make::Nothing,
 };
 
@@ -253,6 +256,7 @@ pub static REGISTRY: &[Entry] = &[
         line: "every option with the same chance",
         example: "random",
         make: Make::Sampler(|_, environment| Ok(Box::new(Random::new(environment.seed)))),
+        draws: true,
         ..HERE
     },
     Entry {
@@ -276,6 +280,7 @@ pub static REGISTRY: &[Entry] = &[
                 None => Pct::new(seed, depth),
             }))
         }),
+        draws: true,
         ..HERE
     },
     Entry {
@@ -284,6 +289,7 @@ pub static REGISTRY: &[Entry] = &[
         paper: "Yuan, Yang, Gu, CAV 2018",
         example: "pos",
         make: Make::Sampler(|_, environment| Ok(Box::new(Pos::new(environment.seed)))),
+        draws: true,
         ..HERE
     },
     Entry {
@@ -292,6 +298,7 @@ pub static REGISTRY: &[Entry] = &[
         paper: "after Wolff, Shi, Duck, Mathur, Roychoudhury, ASPLOS 2024",
         example: "rff",
         make: Make::Sampler(|_, environment| Ok(Box::new(Rff::new(environment.seed)))),
+        draws: true,
         ..HERE
     },
     Entry {
@@ -300,6 +307,7 @@ pub static REGISTRY: &[Entry] = &[
         paper: "Zhao et al., ASPLOS 2025",
         example: "surw",
         make: Make::Sampler(|_, environment| Ok(Box::new(Surw::new(environment.seed)))),
+        draws: true,
         ..HERE
     },
     Entry {
@@ -308,6 +316,7 @@ pub static REGISTRY: &[Entry] = &[
         paper: "Zhao et al., ASPLOS 2025",
         example: "urw",
         make: Make::Sampler(|_, environment| Ok(Box::new(Urw::new(environment.seed)))),
+        draws: true,
         ..HERE
     },
     Entry {
@@ -319,6 +328,7 @@ pub static REGISTRY: &[Entry] = &[
         make: Make::Sampler(|part, environment| {
             Ok(Box::new(IterativeRandom::new(environment.seed, part.number())))
         }),
+        draws: true,
         ..HERE
     },
     Entry {
@@ -328,6 +338,7 @@ pub static REGISTRY: &[Entry] = &[
         arguments: Arguments::Parts(SAMPLED),
         example: "strata-sample(rtc)",
         make: Make::Sampler(strata_sample),
+        draws: true,
         ..HERE
     },
     Entry {
@@ -341,6 +352,7 @@ pub static REGISTRY: &[Entry] = &[
             let bita = bita.starting_with(environment.start.clone());
             Ok(Box::new(if part.word().is_none() { bita.then_triples() } else { bita }))
         }),
+        draws: true,
         ..HERE
     },
     Entry {
@@ -500,6 +512,7 @@ pub static REGISTRY: &[Entry] = &[
             recipe.frontier = Some(Frontier::Random { seed: recipe.seed });
             Ok(())
         }),
+        draws: true,
         ..HERE
     },
     Entry {
@@ -614,6 +627,7 @@ pub static REGISTRY: &[Entry] = &[
         arguments: SEED,
         example: "strata(prr(3))",
         make: Make::Part(set_explorer),
+        draws: true,
         ..HERE
     },
     Entry {
@@ -624,6 +638,7 @@ pub static REGISTRY: &[Entry] = &[
         arguments: SEED,
         example: "dfs delays(1) probabilistic-rr",
         make: Make::Part(set_explorer),
+        draws: true,
         ..HERE
     },
     Entry {
@@ -656,6 +671,7 @@ pub static REGISTRY: &[Entry] = &[
             recipe.order = StockOrder::AnyTask(AnyTask::new(!recipe.seed));
             Ok(())
         }),
+        draws: true,
         ..HERE
     },
     Entry {
@@ -669,6 +685,7 @@ pub static REGISTRY: &[Entry] = &[
             recipe.order = StockOrder::ByRaces(ByRaces::new(!recipe.seed));
             Ok(())
         }),
+        draws: true,
         ..HERE
     },
     Entry {
@@ -680,6 +697,7 @@ pub static REGISTRY: &[Entry] = &[
             recipe.order = StockOrder::Mixed(Mixed::new(!recipe.seed));
             Ok(())
         }),
+        draws: true,
         ..HERE
     },
     Entry {
@@ -800,6 +818,7 @@ pub static PRIORITIES: &[Entry] = &[
         paper: GAMBIT,
         example: "all best-first(pb, rand)",
         make: Make::Priority(|_, _, seed| Ok(Box::new(Rand::new(seed)))),
+        draws: true,
         ..HERE
     },
     Entry {
@@ -877,6 +896,7 @@ pub static LEARNING: &[Entry] = &[
         paper: "Wang, Said, Gupta, ICSE 2011",
         arguments: Arguments::Number { name: "n", least: 0, most: u32::MAX, default: None },
         example: "hapset(dpor, train(100))",
+        draws: true,
         ..HERE
     },
     Entry {

@@ -126,7 +126,7 @@ pub fn build_unit(
     environment: Environment,
 ) -> Result<UnitSearch, BuildError> {
     let (seed, settings) = (environment.seed, environment.settings);
-    let Built { strategy, name, reduces } = build_in(line, environment)?;
+    let Built { strategy, name, reduces, .. } = build_in(line, environment)?;
     let mut search = UnitSearch { strategy, name, reduces, method, below: None };
     let composition: Composition = line.parse()?;
     let plain = || Environment { seed, settings, ..Environment::default() };
