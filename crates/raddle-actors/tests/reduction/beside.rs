@@ -5,6 +5,7 @@
 //! first step.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use raddle::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -46,15 +47,14 @@ struct Program {
 
 impl Program {
     fn random(seed: u64) -> Self {
-        let mut state = mix(seed ^ 0xbe51de);
+        let mut state = mix(seed ^ 0x00be_51de);
         let mut below = |n: usize| {
             let drawn = mix(state);
             state = state.wrapping_add(GAMMA);
             (drawn % n as u64) as usize
         };
         let mailboxes = [Mailboxes::Pairs, Mailboxes::Queue, Mailboxes::Unordered][below(3)];
-        let mut faults = Faults::default();
-        faults.crashes = u32::from(below(8) == 0);
+        let faults = Faults { crashes: u32::from(below(8) == 0), ..Faults::default() };
         let next = [(), ()].map(|()| [None, None, Some(0), Some(1)][below(4)]);
         let act = |below: &mut dyn FnMut(usize) -> usize| match below(8) {
             0 => Act::Create,
@@ -62,9 +62,8 @@ impl Program {
             3 => Act::Run,
             _ => Act::Send { to: below(2), message: below(2) as u32 },
         };
-        let threads: Vec<Vec<Act>> = (0..1 + below(2))
-            .map(|_| (0..1 + below(2)).map(|_| act(&mut below)).collect())
-            .collect();
+        let threads: Vec<Vec<Act>> =
+            (0..=below(2)).map(|_| (0..=below(2)).map(|_| act(&mut below)).collect()).collect();
         let mut test = Vec::new();
         for nth in 0..threads.len() {
             for _ in 0..below(2) {
@@ -123,7 +122,7 @@ impl Program {
                 Act::Handle => {
                     there.act(act, &own);
                     let heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
-                    seen.push_str(&format!("{heard:?} "));
+                    let _ = write!(seen, "{heard:?} ");
                 }
                 _ => there.act(act, &own),
             }
