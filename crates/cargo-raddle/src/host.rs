@@ -49,8 +49,10 @@ pub(crate) struct Desk {
 
 impl Desk {
     pub(crate) fn new() -> io::Result<Self> {
+        static DESKS: AtomicU64 = AtomicU64::new(0);
+        let (process, nth) = (std::process::id(), DESKS.fetch_add(1, Ordering::Relaxed));
         // Short: the path of a socket has at most 107 bytes.
-        let directory = std::env::temp_dir().join(format!("raddle-{}", std::process::id()));
+        let directory = std::env::temp_dir().join(format!("raddle-{process}-{nth}"));
         fs::create_dir_all(&directory)?;
         let (next, binaries) = (AtomicU64::new(0), Mutex::default());
         Ok(Self { directory, next, binaries, checkpoints: None })
@@ -319,7 +321,8 @@ impl Started {
 
     /// The host's end of the socket; none if it ended without a word, or Ctrl-C was pressed.
     pub(crate) fn accept(&mut self, said: &mut Conversation) -> io::Result<Option<UnixStream>> {
-        said.accept(&self.child, &self.listener, START)
+        let child = &self.child;
+        said.accept((child.id(), &|| has_ended(child)), &self.listener, START)
     }
 
     /// Whether the process has ended.
@@ -381,7 +384,8 @@ impl Conversation {
         listener: &UnixListener,
         hear: &mut dyn FnMut(Message),
     ) -> io::Result<Self> {
-        let Some(mut stream) = self.accept(child, listener, START)? else { return Ok(self) };
+        let connected = self.accept((child.id(), &|| has_ended(child)), listener, START)?;
+        let Some(mut stream) = connected else { return Ok(self) };
         let lines = Lines::of(&stream)?;
         let (mut told, mut standstill): (Option<Patience>, _) = (None, Standstill::default());
         loop {
@@ -437,15 +441,18 @@ impl Conversation {
         self.answered = false;
     }
 
-    /// The host's end of the socket; none if it ends without a word, or says none for so long.
+    /// The host's end of the socket; none if it ends without a word, or says none for so long. A process is its number, and
+    /// what says whether it has ended.
     fn accept(
         &mut self,
-        child: &Child,
+        (process, has_ended): (u32, &dyn Fn() -> io::Result<bool>),
         listener: &UnixListener,
         patience: Duration,
     ) -> io::Result<Option<UnixStream>> {
-        let mut patience = Patience::within(patience, child.id());
+        let mut patience = Patience::within(patience, process);
         loop {
+            // Asked first: on a busy machine a host can connect, say all that it has to say and die between the two questions.
+            let ended = has_ended()?;
             match listener.accept() {
                 Ok((stream, _)) => {
                     stream.set_nonblocking(false)?;
@@ -454,12 +461,11 @@ impl Conversation {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error),
             }
-            if has_ended(child)? {
+            if ended {
                 return Ok(None);
             }
             if os::interrupts() > self.interrupts || patience.is_over() {
-                self.killed = true;
-                os::kill_group(child.id());
+                self.kill(process);
                 return Ok(None);
             }
             thread::sleep(LOOK / 10);
@@ -669,9 +675,26 @@ mod tests {
         os::prepare(command.arg("1000"), None);
         let mut child = command.spawn().expect("every system has it");
         let mut said = Conversation::default();
-        let heard = said.accept(&child, &listener, Duration::from_millis(20));
+        let process: (u32, &dyn Fn() -> io::Result<bool>) = (child.id(), &|| has_ended(&child));
+        let heard = said.accept(process, &listener, Duration::from_millis(20));
         assert!(heard.expect("it can be asked").is_none() && said.killed);
         assert_eq!(child.wait().expect("it ends").signal(), Some(libc::SIGKILL));
+    }
+
+    #[test]
+    fn a_host_that_dies_at_once_is_heard() {
+        let desk = Desk::new().expect("there is room for a directory");
+        let socket = desk.path("sock");
+        let listener = UnixListener::bind(&socket).expect("it is a short path");
+        listener.set_nonblocking(true).expect("it can");
+        // It does all that it does just before it is seen to have ended.
+        let host = || {
+            UnixStream::connect(&socket)?.write_all(b"its last words\n")?;
+            Ok(true)
+        };
+        let heard = Conversation::default().accept((0, &host), &listener, START);
+        let stream = heard.expect("it can be asked").expect("it has connected");
+        assert_eq!(Lines::of(&stream).expect("it can be read").end(&stream), ["its last words"]);
     }
 
     #[test]

@@ -278,10 +278,12 @@ impl Host {
     /// What is left of a host that is silent.
     fn close(mut self) -> io::Result<Gone> {
         self.started.await_end(&mut self.said)?;
-        let Self { started, said, stream, lines, page, .. } = self;
+        let Self { started, mut said, stream, lines, page, .. } = self;
         os::kill_group(started.id());
-        // Only now: while the host lives, a closed socket would end it.
-        let _ = lines.end(&stream);
+        // Only now: while the host lives, a closed socket would end it. What it said last is why it died, if it hung.
+        for line in lines.end(&stream) {
+            said.line(&line, &mut |_| {});
+        }
         let gone = started.end(Ok(said));
         let _ = std::fs::remove_file(page);
         gone
