@@ -214,7 +214,9 @@ impl<'a> Parts<'a> {
                 }
                 if CHOICES.iter().any(|choice| choice.name == term.name) {
                     return Err(Kind::Combination(format!(
-                        "`{term}` stands for whole strategies and takes no parts; write it alone"
+                        "`{}` stands for whole strategies and takes no parts; write it alone, or a list of your own, as in \
+                         `dfs preemptions(2) | pos`",
+                        term.name
                     ))
                     .into());
                 }

@@ -26,8 +26,8 @@ const AFTER_REDUCTION: &str = "dfs";
 /// and reported on the other: see `docs/results/gambit.md`. The first can end, and then everything is covered.
 pub(crate) const DEFAULT: [&str; 2] = ["dpor(classic) best-first(pb)", "pos"];
 
-/// What stands for [`DEFAULT`].
-const PORTFOLIO: &str = "portfolio";
+/// What stands for several strategies, and for which: those that the registry has as [choices](registry::CHOICES).
+const CHOICES: [(&str, &[&str]); 2] = [(AUTO, &AUTO_MEMBERS), ("portfolio", &DEFAULT)];
 
 /// The searches to run for one report: a portfolio, most often of one.
 #[derive(Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl Plan {
                     "there is a `|` with no strategy beside it; leave it out".to_owned(),
                 );
             }
-            if [AUTO, PORTFOLIO].contains(&name) {
+            if CHOICES.iter().any(|(choice, _)| *choice == name) {
                 return refuse(format!(
                     "`{name}` is a choice of strategies and cannot be a member; name the strategies"
                 ));
@@ -169,21 +169,14 @@ impl Plan {
 /// The members that a configuration lists; none if it asks for one search.
 fn listed(config: &Config) -> Result<Vec<&str>, Error> {
     let text = config.strategy.trim();
-    let names: Vec<&str> = if is_auto(config) {
-        AUTO_MEMBERS.to_vec()
-    } else if text == PORTFOLIO {
-        DEFAULT.to_vec()
-    } else if text.contains('|') {
-        text.split('|').map(str::trim).collect()
-    } else if text.split([' ', '(']).next() == Some(PORTFOLIO) {
-        return Err(refusal(
-            config,
-            "`portfolio` is a list of whole strategies and takes no parts; write the list yourself, \
-             as in `dfs preemptions(2) | pos`"
-                .to_owned(),
-        ));
-    } else {
+    if text == AUTO && !is_auto(config) {
+        // A bound on preemptions is of one search: see `Config::composition`.
         return Ok(Vec::new());
+    }
+    let names: Vec<&str> = match CHOICES.iter().find(|(name, _)| *name == text) {
+        Some((_, members)) => members.to_vec(),
+        None if text.contains('|') => text.split('|').map(str::trim).collect(),
+        None => return Ok(Vec::new()),
     };
     if config.preemptions.is_some() {
         return Err(refusal(
@@ -232,6 +225,13 @@ mod tests {
 
     fn named(strategy: &str) -> Config {
         Config { strategy: strategy.to_owned(), ..Config::default() }
+    }
+
+    #[test]
+    fn every_choice_of_the_registry_has_members() {
+        let known =
+            registry::CHOICES.iter().map(|entry| entry.name).filter(|name| !name.contains('|'));
+        assert!(known.eq(CHOICES.map(|(name, _)| name)));
     }
 
     #[test]

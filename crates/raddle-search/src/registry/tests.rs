@@ -677,7 +677,7 @@ fn every_name_that_is_accepted_is_listed() {
 fn what_stands_elsewhere_says_where() {
     assert_eq!(
         refusal("dfs auto"),
-        "`auto` stands for whole strategies and takes no parts; write it alone"
+        "`auto` stands for whole strategies and takes no parts; write it alone, or a list of your own, as in `dfs preemptions(2) | pos`"
     );
     assert_eq!(
         refusal("calls(3)"),

@@ -170,7 +170,7 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
     insta::assert_snapshot!(refused("dfs | ", None), @"the strategy `dfs |` cannot be used: there is a `|` with no strategy beside it; leave it out");
     insta::assert_snapshot!(refused("dfs | auto", None), @"the strategy `dfs | auto` cannot be used: `auto` is a choice of strategies and cannot be a member; name the strategies");
     insta::assert_snapshot!(refused("pos | dfs | all depth-first", None), @"the strategy `pos | dfs | all depth-first` cannot be used: `dfs` is there twice and would do the same both times; leave one out");
-    insta::assert_snapshot!(refused("portfolio preemptions(2)", None), @"the strategy `portfolio preemptions(2)` cannot be used: `portfolio` is a list of whole strategies and takes no parts; write the list yourself, as in `dfs preemptions(2) | pos`");
+    insta::assert_snapshot!(refused("portfolio preemptions(2)", None), @"the strategy `portfolio preemptions(2)` cannot be used: `portfolio` stands for whole strategies and takes no parts; write it alone, or a list of your own, as in `dfs preemptions(2) | pos`");
     insta::assert_snapshot!(refused("portfolio", Some(2)), @"the strategy `portfolio` cannot be used: `preemptions` bounds one search, and these are several; write the bound where it belongs, as in `dfs preemptions(2) | pos`");
     insta::assert_snapshot!(refused("pos | dsf", None), @"the strategy `dsf` cannot be used: `dsf` is not a known strategy; did you mean `dfs`?");
 }
