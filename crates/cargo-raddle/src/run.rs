@@ -108,7 +108,7 @@ impl<'a> Runner<'a> {
                     });
                 }
                 drop(send);
-                watch(&events, tests, show, &mut all);
+                watch(&events, tests, IdleProcessors::new(self.settings), show, &mut all);
             });
         });
         all.into_iter().flatten().collect()
@@ -120,6 +120,7 @@ impl<'a> Runner<'a> {
 fn watch(
     events: &Receiver<Event>,
     tests: &[Test],
+    mut idle: IdleProcessors,
     show: &mut dyn Show,
     all: &mut [Option<Tested>],
 ) {
@@ -140,6 +141,9 @@ fn watch(
             }
             Ok(Event::Heard(index, Heard::Progress(progress))) => {
                 show.progress(&tests[index], &progress);
+                if let Some(workers) = idle.worth_saying(progress.elapsed_ms, running) {
+                    show.processors_idle(&tests[index], workers);
+                }
             }
             Ok(Event::Heard(index, Heard::Retried(path, what))) => {
                 show.retried(&tests[index], &path, what);
@@ -150,6 +154,33 @@ fn watch(
                 all[index] = Some(*tested);
             }
         }
+    }
+}
+
+/// Whether a long search leaves processors idle that could share it. A search is one host's unless more are asked for, so that
+/// the same seed has the same executions in the same order everywhere.
+#[derive(Clone, Copy, Debug)]
+struct IdleProcessors {
+    /// Hosts that may be alive at once; none where it was said how many share a search.
+    jobs: Option<usize>,
+}
+
+impl IdleProcessors {
+    /// A search that ends before is not worth a word.
+    const AFTER_MS: u64 = 20_000;
+
+    fn new(settings: &Settings) -> Self {
+        Self { jobs: settings.workers.count.is_none().then_some(settings.jobs) }
+    }
+
+    /// How many hosts could share each search that goes on, if a search has taken so long and so many tests are running. Said once.
+    fn worth_saying(&mut self, elapsed_ms: u64, running: usize) -> Option<usize> {
+        let each = self.jobs? / running.max(1);
+        if each < 2 || elapsed_ms < Self::AFTER_MS {
+            return None;
+        }
+        self.jobs = None;
+        Some(each)
     }
 }
 
@@ -195,7 +226,35 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+    use crate::settings::Workers;
+
+    #[test]
+    fn a_long_search_that_leaves_processors_idle_is_named_once() {
+        let of = |jobs, count| {
+            let workers = Workers { count, ..Workers::default() };
+            let (knobs, host_memory, links) = (BTreeMap::new(), None, None);
+            IdleProcessors::new(&Settings { knobs, jobs, workers, host_memory, links })
+        };
+        let long = IdleProcessors::AFTER_MS;
+        let mut one = of(8, None);
+        assert_eq!(one.worth_saying(long - 1, 1), None, "it may end soon");
+        assert_eq!(one.worth_saying(long, 2), Some(4));
+        assert_eq!(one.worth_saying(long + 1, 1), None, "it was said");
+        assert_eq!(
+            of(8, Some(2)).worth_saying(long, 1),
+            None,
+            "it was said how many share a search"
+        );
+        assert_eq!(
+            of(8, None).worth_saying(long, 5),
+            None,
+            "each has one, and no two are left over for all"
+        );
+        assert_eq!(of(1, None).worth_saying(long, 1), None, "there is one processor");
+    }
 
     #[test]
     fn a_failure_weighs_more_than_what_is_not_known() {

@@ -41,6 +41,11 @@ pub(crate) trait Show {
         let _ = (test, file, what);
     }
 
+    /// The search of a test takes long, and so many hosts could share it.
+    fn processors_idle(&mut self, test: &Test, workers: usize) {
+        let _ = (test, workers);
+    }
+
     /// Ctrl-C was pressed while so many tests were running.
     fn interrupted(&mut self, running: usize) {
         let _ = running;

@@ -141,6 +141,14 @@ impl Show for Human {
         self.say(&format!("{}: the schedule in {} {what}\n", test.id.test, page::shown(file)));
     }
 
+    fn processors_idle(&mut self, test: &Test, workers: usize) {
+        let name = &test.id.test;
+        let hint = format!(
+            "{name} is searched by one host while other processors are idle; with `--workers {workers}` as many hosts share it"
+        );
+        self.acknowledge(&format!("{}\n", print::wrapped(&hint, 0, 2, print::columns())));
+    }
+
     fn interrupted(&mut self, running: usize) {
         self.acknowledge(&interrupted(running, "; add --resume to go on later"));
     }
