@@ -9,6 +9,7 @@
 //! `raddle_fleet::synthetic`: two to five children whose sizes are as the cubes of random numbers, so that one child often
 //! has most of its parent's leaves; and, in tables of their own, drawn from real searches (`subtrees.rs`).
 
+mod races_at_coordinator;
 mod subtrees;
 
 use std::cmp::Reverse;
@@ -434,6 +435,13 @@ pub(crate) fn measure(
             parts.push(Part::from(table));
         }
     }
+    let (table, points) = races_at_coordinator::table(costs, pace, say);
+    parts.push(Part::from(table));
+    series.push(Series {
+        name: "races found by the coordinator, 10 ms an execution".to_owned(),
+        points,
+        style: Style::Marks,
+    });
     parts.push(Part::from(others(costs, pace, say)));
     let most = if quick { 1_000.0 } else { 10_000.0 };
     let ideal = vec![(1.0, 1.0), (most, most)];
