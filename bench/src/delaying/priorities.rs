@@ -539,10 +539,11 @@ mod tests {
     #[test]
     fn each_bug_with_priorities_is_found_with_as_many_delays_as_values_have_to_be_chosen() {
         for (bug, size, states, delays) in FOUND {
-            let all = PROTOCOLS.iter().flat_map(|protocol| protocol.test.bugs);
-            let program = all.into_iter().find(|program| program.name == bug).unwrap();
+            let mut all = PROTOCOLS.iter().flat_map(|protocol| protocol.test.bugs);
+            let program =
+                all.find(|program| program.name == bug).expect("it is a bug of a protocol");
             let arguments = size.of(program);
-            let phases = known(program, &arguments).unwrap();
+            let phases = known(program, &arguments).expect("it has priorities");
             let done = search(program, &arguments, phases, Limits::LARGE);
             let found = (done.end, done.n, done.departures);
             assert_eq!(found, (End::Found, states, Some(delays)), "{size:?} {bug}");
