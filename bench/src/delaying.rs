@@ -45,7 +45,7 @@ pub(crate) struct Asked {
     pub(crate) columns: Vec<String>,
     /// Priorities of processes, instead of those that are known for each bug.
     pub(crate) order: Option<String>,
-    /// How large programs are that are searched by priorities, if not small.
+    /// How large programs are that are searched by priorities, if not of the size that is asked for.
     pub(crate) arguments: Option<Vec<usize>>,
 }
 
@@ -58,7 +58,11 @@ impl Asked {
         (seconds, mebibytes): (Option<f64>, Option<u64>),
         runs: Option<usize>,
     ) -> Self {
-        let usual = if quick { Limits::QUICK } else { Limits::FULL };
+        let usual = match (quick, large) {
+            (true, _) => Limits::QUICK,
+            (false, true) => Limits::LARGE,
+            (false, false) => Limits::FULL,
+        };
         let limits = Limits {
             executions: executions.unwrap_or(usual.executions),
             states: states.unwrap_or(usual.states),
@@ -113,7 +117,8 @@ message for which the receiver has no use, a panic of a handler, or a violated m
 size and a large one of at least 200 steps. Large sizes were chosen by looking at `random` alone: it must need at \
 least 100 executions. What it needs is in the column RS. `delaying-bugs.md` has the small sizes and \
 `delaying-bugs-large.md` the large ones. Searches are given up after so many executions or states, so that a slower \
-machine has the same tables; how many states are visited in a second is in `states.md`.
+machine has the same tables (where CPU time or memory has stopped one, its cell says so); how many states are visited in a \
+second is in `states.md`.
 
 How these programs differ from those of the paper, which are written in P and not published:
 

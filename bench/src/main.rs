@@ -230,10 +230,10 @@ struct Delaying {
     /// Only the strategies with these names, as the tables have them; can be given several times
     #[arg(long, value_name = "NAME")]
     column: Vec<String>,
-    /// With `priorities`: names of processes, the highest priority first, with commas between them
+    /// With `priorities`: names of processes, the highest priority first, as `a, b until a > b; c`
     #[arg(long, value_name = "NAMES")]
     order: Option<String>,
-    /// With `priorities`: the arguments of the programs instead of those of the small size
+    /// With `priorities` and `--order`: the arguments of the programs instead of those of their size
     #[arg(long, value_name = "N", value_delimiter = ',')]
     arguments: Option<Vec<usize>>,
     /// Print one JSON object for each number that is compared

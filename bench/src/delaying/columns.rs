@@ -20,6 +20,8 @@ pub(crate) enum How {
     PreemptionBounds,
     /// Over the states of the actors, by strata of delays of this explorer.
     Strata(&'static str),
+    /// Over the states of the actors, by strata of delays of the priorities that are written for the bug.
+    Priorities,
     /// Over the states of the actors, those nearest to the first one first.
     BreadthFirst,
     /// What a user gets who asks for nothing.
@@ -33,6 +35,7 @@ impl fmt::Display for How {
             Self::Sampling(explorer) => write!(f, "`strata-sample({explorer})`"),
             Self::PreemptionBounds => f.write_str("`dfs preemptions(k) cache`, k = 0, 1, 2, …"),
             Self::Strata(explorer) => write!(f, "`States::strata` of `{explorer}`"),
+            Self::Priorities => f.write_str("`States::strata` of an explorer in the benchmark"),
             Self::BreadthFirst => f.write_str("`States::breadth_first()`"),
             Self::Default => f.write_str("nothing"),
         }
@@ -63,6 +66,11 @@ pub(crate) struct Column {
 }
 
 impl Column {
+    /// Whether it was written for one bug.
+    pub(crate) fn is_written_for_it(&self) -> bool {
+        self.how == How::Priorities
+    }
+
     /// Whether it is a search by delays of an explorer.
     pub(crate) fn delays(&self) -> bool {
         self.name.starts_with("SS ") || self.name.starts_with("SES ")
@@ -88,7 +96,7 @@ const fn other(name: &'static str, how: How, draws: bool, line: &'static str) ->
 }
 
 /// All of them.
-pub(crate) const COLUMNS: [Column; 16] = [
+pub(crate) const COLUMNS: [Column; 17] = [
     sampler("RS", "random", "every step drawn from all that could be next"),
     sampler(
         "IRS",
@@ -133,6 +141,14 @@ pub(crate) const COLUMNS: [Column; 16] = [
             "SES PRR",
             "prr",
             "the same of round-robin with new processes at random places of the queue",
+        )
+    },
+    Column {
+        how: How::Priorities,
+        ..strata(
+            "SES P",
+            "",
+            "the same of priorities of processes that were written for this bug, where no stock explorer finds it",
         )
     },
     Column {

@@ -22,8 +22,8 @@ use raddle_search::explorers::{
 use raddle_search::{Environment, StrataSample};
 use raddle_trace::Covered;
 
-use super::Asked;
 use super::columns::{COLUMNS, Column, How};
+use super::{Asked, priorities};
 use crate::numbers::median;
 
 /// Which arguments the programs have.
@@ -47,7 +47,7 @@ impl Size {
 pub(crate) struct Limits {
     pub(crate) executions: u64,
     pub(crate) states: u64,
-    /// CPU time.
+    /// CPU time, in case a search is far slower than others: a cell that it has stopped says so.
     pub(crate) cpu: Duration,
     pub(crate) bytes: u64,
     /// How often a strategy that draws is run.
@@ -55,14 +55,16 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// Of the page.
+    /// Of the page of small programs.
     pub(crate) const FULL: Self = Self {
-        executions: 5_000,
-        states: 500_000,
+        executions: 10_000,
+        states: 300_000,
         cpu: Duration::from_mins(5),
         bytes: 4 << 30,
         runs: 5,
     };
+    /// Of the page of large ones, whose executions and states take several times as long.
+    pub(crate) const LARGE: Self = Self { executions: 1_500, states: 120_000, ..Self::FULL };
     /// That all of it works.
     pub(crate) const QUICK: Self = Self {
         executions: 100,
@@ -73,6 +75,16 @@ impl Limits {
     };
 }
 
+/// What stopped a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// It has run so many executions, or visited so many states.
+    Count,
+    /// Depends on the machine.
+    Time,
+    Memory,
+}
+
 /// How a search ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
@@ -81,7 +93,7 @@ pub(crate) enum End {
     /// It showed a failure of another kind.
     Other(&'static str),
     /// A limit stopped it.
-    Limit,
+    Limit(Limit),
     /// It had nothing left.
     Covered,
     /// It cannot be run: why.
@@ -233,6 +245,10 @@ fn search(
         How::Strata(name) => {
             by_states(program, arguments, States::strata(explorer(name, seed)), limits)
         }
+        How::Priorities => match priorities::known(program, arguments) {
+            Some(phases) => priorities::search(program, arguments, phases, limits),
+            None => Try::refused(&"no priorities are written for it, as stock explorers reach it"),
+        },
         How::BreadthFirst => by_states(program, arguments, States::breadth_first(), limits),
         How::Default => by_default(program, arguments, seed, limits),
     };
@@ -317,7 +333,9 @@ fn judge(program: &Program, explored: &Explored) -> Try {
     let end = match (&explored.failure, &explored.ended) {
         (Some(failure), _) if program.expected.is_met_by(Some(&failure.outcome)) => End::Found,
         (Some(failure), _) => End::Other(failure.outcome.kind()),
-        (None, Ended::Executions | Ended::Memory | Ended::Stopped) => End::Limit,
+        (None, Ended::Executions) => End::Limit(Limit::Count),
+        (None, Ended::Memory) => End::Limit(Limit::Memory),
+        (None, Ended::Stopped) => End::Limit(Limit::Time),
         (None, Ended::Covered) => End::Covered,
         (None, other) => End::Refused(format!("{other:?}")),
     };
@@ -335,8 +353,11 @@ fn by_preemptions(program: &'static Program, arguments: &[usize], limits: Limits
             cpu: limits.cpu.saturating_sub(cpu_time().saturating_sub(begin)),
             ..limits
         };
-        if left.executions == 0 || left.cpu.is_zero() {
+        if left.executions == 0 {
             break;
+        }
+        if left.cpu.is_zero() {
+            return Try::ended(End::Limit(Limit::Time), n);
         }
         let strategy = format!("dfs preemptions({bound}) cache");
         let one = by_executions(program, arguments, &strategy, 0, left);
@@ -346,7 +367,7 @@ fn by_preemptions(program: &'static Program, arguments: &[usize], limits: Limits
             return Try { n, departures, ..one };
         }
     }
-    Try::ended(End::Limit, n)
+    Try::ended(End::Limit(Limit::Count), n)
 }
 
 /// An explorer by its name.
@@ -383,8 +404,10 @@ pub(crate) fn by_states(
         Some(Ok(searched)) => {
             let end = match (&searched.violation, searched.stopped) {
                 (Some(_), _) => End::Found,
-                (None, Stopped::Covered) => End::Covered,
-                (None, _) => End::Limit,
+                (None, Stopped::Covered | Stopped::Delays) => End::Covered,
+                (None, Stopped::Bytes) => End::Limit(Limit::Memory),
+                (None, Stopped::Caller) => End::Limit(Limit::Time),
+                (None, _) => End::Limit(Limit::Count),
             };
             let violation = searched.violation.as_ref();
             let depth = violation.map(|violation| violation.steps.len() as u64);
@@ -417,7 +440,11 @@ fn by_default(program: &'static Program, arguments: &[usize], seed: u64, limits:
         None if report.verdict == raddle::Verdict::Covered => {
             Try::ended(End::Covered, report.counts.executions)
         }
-        None => Try::ended(End::Limit, report.counts.executions),
+        None => {
+            let all = report.counts.executions >= limits.executions;
+            let limit = if all { Limit::Count } else { Limit::Time };
+            Try::ended(End::Limit(limit), report.counts.executions)
+        }
     }
 }
 
@@ -434,9 +461,10 @@ mod checks {
         let found = |n| one(End::Found, n);
         let all = Cell { tries: vec![found(9), found(1), found(5), found(7), found(3)], wanted: 5 };
         assert_eq!(all.found(), Some(5));
-        let some = [found(9), one(End::Limit, 100), one(End::Limit, 100), found(7), found(3)];
+        let miss = || one(End::Limit(Limit::Count), 100);
+        let some = [found(9), miss(), miss(), found(7), found(3)];
         assert_eq!(Cell { tries: some.to_vec(), wanted: 5 }.found(), Some(9));
-        let none = Cell { tries: vec![one(End::Limit, 100); 3], wanted: 5 };
+        let none = Cell { tries: vec![miss(); 3], wanted: 5 };
         assert_eq!(none.found(), None);
     }
 }

@@ -3,7 +3,8 @@
 #![expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
 
 use super::columns::{COLUMNS, Column, Group, Unit};
-use super::runs::{Bug, Cell, End, Measured, Size};
+use super::priorities::TIMES;
+use super::runs::{Bug, Cell, End, Limit, Measured, Size};
 use crate::numbers::{duration, grouped};
 use crate::table::{Comparison, Table};
 
@@ -33,12 +34,13 @@ pub(crate) fn name(size: Size) -> &'static str {
 fn limits(measured: &Measured) -> String {
     let limits = &measured.limits;
     format!(
-        "`> n`: not found in n, where a limit stopped the search: {} executions, {} states, {} of CPU time or {} MiB. \
-         `none in n`: the search ended and the bug was not among what it ran. `–`: the search cannot be run on \
+        "`> n`: not found in n, which is the limit: {} executions or {} states (SES P: {}). `> n (time)`, `> n (memory)`: it was \
+         given up before that, after {} of CPU time or at {} MiB. `none in n`: the search ended and the bug was not among what it ran. `–`: the search cannot be run on \
          this program, or not in this version. Strategies that draw: the median of {} runs; once more than half \
          have missed, the rest are left out. All of it took {} of CPU time.",
         grouped(limits.executions),
         grouped(limits.states),
+        grouped(TIMES * limits.states),
         duration(limits.cpu.as_secs_f64() * 1e9),
         limits.bytes >> 20,
         limits.runs,
@@ -53,7 +55,9 @@ pub(crate) fn shown(cell: &Cell) -> String {
     match &middle.end {
         End::Found => n,
         End::Other(kind) => format!("another: {kind}"),
-        End::Limit => format!("> {n}"),
+        End::Limit(Limit::Count) => format!("> {n}"),
+        End::Limit(Limit::Time) => format!("> {n} (time)"),
+        End::Limit(Limit::Memory) => format!("> {n} (memory)"),
         End::Covered => format!("none in {n}"),
         End::Refused(_) => "–".to_owned(),
     }
@@ -106,7 +110,10 @@ fn explorers(measured: &Measured) -> Table {
         let mut hits: Vec<_> = (COLUMNS.iter().zip(&bug.cells))
             .filter(|(column, cell)| column.delays() && cell.found().is_some())
             .collect();
-        hits.sort_by_key(|(_, cell)| cell.middle().cpu);
+        hits.sort_by_key(|(column, cell)| {
+            let middle = cell.middle();
+            (column.is_written_for_it(), middle.departures.unwrap_or(u32::MAX), middle.n)
+        });
         table.comparisons.push(Comparison {
             table: "delaying explorers",
             row: format!("{} {}", name(measured.size), bug.program.name),
@@ -137,8 +144,10 @@ fn explorers(measured: &Measured) -> Table {
         ]);
     }
     table.notes.push(
-        "`found by`: of the searches by delays the one with the least CPU time. `delays`: those of the execution \
-         that showed the bug, where the search says so. `steps`: its length."
+        "`found by`: of the searches by delays that find it with the fewest delays the one that needs the fewest executions or \
+         states; SES P only if there is no other one. Its priorities were written for this bug, from the order of events that \
+         the bug's documentation names, so they show that a fitting explorer needs few delays and not that the bug was found \
+         unknown: see `delaying-priorities.md`. `delays`: those of the execution that showed the bug. `steps`: its length."
             .to_owned(),
     );
     table
