@@ -3,7 +3,9 @@
 //! There the test binary runs as by `cargo test`, not as a host: a debugger wants the process for
 //! itself. The watchdog is off, since nothing moves while one looks.
 
+use std::fs;
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::Command;
 
 use memchr::memmem;
@@ -19,6 +21,8 @@ pub(crate) struct Places {
     panicked: String,
     failed: String,
     step: String,
+    /// Called by the debugger: see `raddle_engine::debug::raddle_tasks`.
+    tasks: String,
 }
 
 impl Places {
@@ -34,6 +38,7 @@ impl Places {
             panicked: place("raddle_panicked"),
             failed: place("raddle_failed"),
             step: place("raddle_step"),
+            tasks: place("raddle_tasks"),
         }
     }
 }
@@ -56,7 +61,7 @@ pub(crate) fn script(debugger: Debugger, step: Option<u64>, places: &Places) -> 
 }
 
 fn gdb(step: Option<u64>, places: &Places) -> String {
-    let Places { panicked, failed, step: at_step } = places;
+    let Places { panicked, failed, step: at_step, .. } = places;
     // A breakpoint that is ignored so often as there are steps before: the number of the step is
     // known without the names of variables, which an optimised build does not have.
     let wanted = match step {
@@ -94,7 +99,7 @@ run
 }
 
 fn lldb(step: Option<u64>, places: &Places) -> String {
-    let Places { panicked, failed, step: at_step } = places;
+    let Places { panicked, failed, step: at_step, .. } = places;
     let wanted = match step {
         Some(step) => format!("-i {step} "),
         None => "-d ".to_owned(),
@@ -103,61 +108,74 @@ fn lldb(step: Option<u64>, places: &Places) -> String {
         "breakpoint set -N panicked -n {panicked}
 breakpoint set -N failed -n {failed}
 breakpoint set -N step {wanted}-n {at_step}
-command alias raddle-next breakpoint enable step
+settings set target.process.thread.step-avoid-regexp {OWN_FUNCTIONS}
 run
 "
     )
 }
 
-/// In gdb a stop at one of raddle's places selects the frame of the program, and `step` goes over raddle's own functions. A file of its own:
-/// a gdb without Python says that it cannot read it, and goes on with the other.
-const FRAMES: &str = r#"import re
+/// Functions that are not the program's, as an expression that both debuggers know.
+const OWN_FUNCTIONS: &str =
+    r"^[<&*]*(mut |dyn )?(raddle(_[a-z]+)?|core|alloc|std|corosensei)::|^__rust_";
 
-import gdb
+/// The files that they are in.
+const OWN_SOURCES: &str = r"^/rustc/|(^|/)(raddle(-(engine|threads|search|actors|isolate|loom|shuttle))?|corosensei)(-[0-9.]+)?/src/";
 
-OWN = re.compile(r"^[<&*]*(mut |dyn )?(raddle(_\w+)?|core|alloc|std|corosensei)::")
+/// What a debugger with Python can do besides: a stop at one of raddle's places selects the frame of the program, and a command
+/// shows where all tasks are.
+fn extension(debugger: Debugger, places: &Places) -> String {
+    let python = match debugger {
+        Debugger::Gdb => include_str!("debugger/gdb.py"),
+        Debugger::Lldb => include_str!("debugger/lldb.py"),
+    };
+    python
+        .replace("OWN_FUNCTIONS", OWN_FUNCTIONS)
+        .replace("OWN_SOURCES", OWN_SOURCES)
+        .replace("RADDLE_TASKS", &places.tasks)
+}
 
-
-def show(event):
-    if not isinstance(event, gdb.BreakpointEvent):
-        return
-    frame = gdb.newest_frame()
-    while frame is not None and OWN.match(frame.name() or "std::"):
-        frame = frame.older()
-    if frame is not None:
-        frame.select()
-        gdb.execute("frame")
-
-
-gdb.execute("skip -rfu ^<?raddle(_[a-z]+)?::")
-gdb.events.stop.connect(show)
-"#;
-
-/// Starts the debugger in place of this process.
-pub(crate) fn start(
-    debugger: Debugger,
-    script: &str,
-    test: &Test,
-    recording: &str,
-) -> Result<u8, DriverError> {
+/// Writes what the debugger reads, and makes the command line up to the program. Each is a file of its own: a debugger without
+/// Python says that it cannot read the one, and goes on with the other.
+fn command(debugger: Debugger, script: &str, places: &Places) -> Result<Command, DriverError> {
     let name = match debugger {
         Debugger::Gdb => "gdb",
         Debugger::Lldb => "lldb",
     };
-    let file = std::env::temp_dir().join(format!("raddle-{}.{name}", std::process::id()));
-    std::fs::write(&file, script)
-        .map_err(|error| DriverError::tool(format!("{}: {error}", file.display())))?;
-    let as_cargo_does = test.binary.command();
+    let write = |file: &Path, text: &str| {
+        fs::write(file, text)
+            .map_err(|error| DriverError::tool(format!("{}: {error}", file.display())))
+    };
+    // A name that Python imports, so without a dash.
+    let base = std::env::temp_dir().join(format!("raddle_{}", std::process::id()));
+    let (commands, python) = (base.with_extension(name), base.with_extension("py"));
+    write(&commands, script)?;
+    write(&python, &extension(debugger, places))?;
     let mut command = Command::new(name);
-    if debugger == Debugger::Gdb {
-        let frames = file.with_extension("py");
-        std::fs::write(&frames, FRAMES)
-            .map_err(|error| DriverError::tool(format!("{}: {error}", frames.display())))?;
-        command.arg("-x").arg(frames);
-    }
-    command.args(if debugger == Debugger::Gdb { ["-q", "-x"] } else { ["-Q", "-s"] }).arg(&file);
+    match debugger {
+        Debugger::Gdb => {
+            command.arg("-q").arg("-x").arg(python).arg("-x").arg(commands).arg("--args")
+        }
+        Debugger::Lldb => command
+            .args(["-Q", "-O", "settings set interpreter.stop-command-source-on-error false"])
+            .arg("-O")
+            .arg(format!("command script import {}", python.display()))
+            .arg("-s")
+            .arg(commands)
+            .arg("--"),
+    };
+    Ok(command)
+}
+
+/// Starts the debugger in place of this process.
+pub(crate) fn start(
+    debugger: Debugger,
+    (step, places): (Option<u64>, &Places),
+    test: &Test,
+    recording: &str,
+) -> Result<u8, DriverError> {
+    let mut command = command(debugger, &script(debugger, step, places), places)?;
+    let as_cargo_does = test.binary.command();
     command
-        .arg(if debugger == Debugger::Gdb { "--args" } else { "--" })
         .arg(&test.binary.path)
         .args(["--exact", &test.id.test, "--nocapture", "--include-ignored", "--test-threads=1"])
         .env("RADDLE_REPLAY", recording)
@@ -172,6 +190,7 @@ pub(crate) fn start(
     }
     // Returns only if there is no such program.
     let error = command.exec();
+    let name = command.get_program().display();
     Err(DriverError::tool(format!("{name} could not be started: {error}; is it installed?")))
 }
 

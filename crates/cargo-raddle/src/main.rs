@@ -1,7 +1,12 @@
 //! `cargo raddle`: see the library of this package.
 
-use std::process::ExitCode;
+#[cfg(not(unix))]
+compile_error!("cargo-raddle needs a Unix; use `cargo test`, which runs raddle tests without it");
 
-fn main() -> ExitCode {
-    ExitCode::from(cargo_raddle::main(std::env::args_os()))
+#[cfg(unix)]
+fn main() -> std::process::ExitCode {
+    std::process::ExitCode::from(cargo_raddle::main(std::env::args_os()))
 }
+
+#[cfg(not(unix))]
+fn main() {}

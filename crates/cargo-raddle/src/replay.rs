@@ -175,12 +175,12 @@ pub(crate) fn replay(asked: &cli::Replay) -> Result<u8, DriverError> {
         let path = &found.test.binary.path;
         let bytes = std::fs::read(path)
             .map_err(|error| DriverError::tool(format!("{}: {error}", path.display())))?;
-        let script = debugger::script(which, asked.step, &Places::of(&bytes));
+        let places = Places::of(&bytes);
         if asked.print_script {
-            print::out(&script);
+            print::out(&debugger::script(which, asked.step, &places));
             return Ok(exit::PASSED);
         }
-        return debugger::start(which, &script, &found.test, &found.given.recording);
+        return debugger::start(which, (asked.step, &places), &found.test, &found.given.recording);
     }
     let tested = found.run(What::Replay, &[])?;
     // What it prints is what one replays it for.

@@ -341,6 +341,34 @@ impl Fiber {
         unsafe { (*fiber).limit..(*fiber).base }
     }
 
+    /// The stack pointer with which the fiber was left last; 0 where that is not known. For a debugger.
+    ///
+    /// # Safety
+    /// `fiber` is live.
+    pub(crate) unsafe fn left_at(fiber: *const Fiber) -> usize {
+        // SAFETY: by contract.
+        unsafe { (*fiber).strand.left_at() }
+    }
+
+    /// The stack pointer of the code that resumed the fiber; 0 where that is not known. For a debugger.
+    ///
+    /// # Safety
+    /// `fiber` is live and runs, or has resumed another that does.
+    pub(crate) unsafe fn resumed_at(fiber: *const Fiber) -> usize {
+        // SAFETY: by contract.
+        unsafe { (*fiber).strand.resumed_at() }
+    }
+
+    /// The instruction, stack and frame pointers with which code goes on that was left with this stack pointer; zeros if that
+    /// is 0.
+    ///
+    /// # Safety
+    /// It has not been gone back to.
+    pub(crate) unsafe fn goes_on_with(stack_pointer: usize) -> [usize; 3] {
+        // SAFETY: by contract.
+        if stack_pointer == 0 { [0; 3] } else { unsafe { strand::goes_on_with(stack_pointer) } }
+    }
+
     /// Frees a fiber whose stack overflowed.
     ///
     /// # Safety

@@ -41,6 +41,7 @@ const HEARD: u32 = 2;
 
 /// How often a thread that aborts looks whether that was heard, and how many microseconds lie between two looks:
 /// together longer than a busy machine keeps the one that watches from running.
+#[cfg(unix)]
 const LOOKS: (u32, u32) = (1_000, 10_000);
 
 /// All pulses ever made, and those that no search uses now.

@@ -1,8 +1,10 @@
 //! The tasks of a search by number, and which of them are part of the running execution.
 
+use std::fmt::Write as _;
+
 use raddle_trace::{TaskKind, TaskName};
 
-use crate::fiber::Idlers;
+use crate::fiber::{Fiber, Idlers};
 use crate::names::Names;
 use crate::op::{Name, TaskId};
 use crate::packet::Blocks;
@@ -95,6 +97,48 @@ impl TaskTable {
             _ if name.parent == TaskId::ROOT => format!("thread {}", name.nth + 1),
             _ => format!("{parent}.{}", name.nth + 1),
         }
+    }
+
+    /// What a debugger needs to show the stack of each task: see [`raddle_tasks`](crate::debug::raddle_tasks).
+    pub(crate) fn stacks(&self) -> String {
+        let fibers: Vec<(TaskId, *mut Fiber)> = self
+            .created
+            .iter()
+            .map(|&task| (task, self.get(task)))
+            .filter(|(_, entry)| entry.state == State::Live && !entry.fiber.is_null())
+            .map(|(task, entry)| (task, entry.fiber))
+            .collect();
+        let mut left: Vec<usize> =
+            // SAFETY: a task that has not exited has a live fiber.
+            fibers.iter().map(|&(_, fiber)| unsafe { Fiber::left_at(fiber) }).collect();
+        // A task that runs has not been left, nor has one that waits for another to begin, which it runs itself: that one knows
+        // where.
+        let mut at = Fiber::stack_pointer();
+        let on = |at: usize| {
+            // SAFETY: as above.
+            let is_its =
+                |&(_, fiber): &(TaskId, *mut Fiber)| unsafe { Fiber::stack(fiber) }.contains(&at);
+            fibers.iter().position(is_its)
+        };
+        for depth in 0..fibers.len() {
+            let Some(nth) = on(at) else { break };
+            left[nth] = if depth == 0 { 0 } else { at };
+            // SAFETY: as above; it runs, or has resumed one that does.
+            at = unsafe { Fiber::resumed_at(fibers[nth].1) };
+        }
+        let mut text = String::new();
+        for (&(task, _), left) in fibers.iter().zip(left) {
+            // SAFETY: code was left there and has not been gone back to.
+            let [instruction, stack, frame] = unsafe { Fiber::goes_on_with(left) };
+            let state = match left {
+                _ if !Fiber::IS_DIRECT => "unknown",
+                0 => "runs",
+                _ => "left",
+            };
+            let name = self.label(task);
+            let _ = writeln!(text, "{state} {instruction:#x} {stack:#x} {frame:#x} {name}");
+        }
+        text
     }
 
     /// A task of this execution as data: by its place in the order of creation.

@@ -202,6 +202,25 @@ pub(crate) fn count(n: u64, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
+/// Text as part of HTML, XML or SVG, or of an attribute in quotes. Control characters are written out.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\t' | '\n' => out.push(letter),
+            // Neither HTML nor SVG can hold these.
+            _ if letter.is_control() => out.extend(letter.escape_default()),
+            _ => out.push(letter),
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,11 +6,15 @@
 //! path.
 
 mod dot;
+#[cfg(feature = "pages")]
 mod mermaid;
+#[cfg(feature = "pages")]
 mod perfetto;
 
 pub use dot::dot;
+#[cfg(feature = "pages")]
 pub use mermaid::mermaid;
+#[cfg(feature = "pages")]
 pub use perfetto::perfetto;
 
 #[cfg(test)]

@@ -18,10 +18,10 @@ use std::fmt::Write as _;
 
 use raddle_trace::Verdict;
 
+use crate::columns::escaped;
 pub(crate) use plot::short;
 pub use run::run_page;
 pub use sources::Sources;
-pub(crate) use sources::sites;
 pub use trace::trace_page;
 
 /// What every page has: colours, type, the frame.
@@ -30,21 +30,7 @@ const STYLE: &str = include_str!("html/style.css");
 /// Text as part of HTML, XML or SVG, or of an attribute in quotes. Control characters are written out.
 #[must_use]
 pub fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            '\t' | '\n' => out.push(letter),
-            // Neither HTML nor SVG can hold these.
-            _ if letter.is_control() => out.extend(letter.escape_default()),
-            _ => out.push(letter),
-        }
-    }
-    out
+    escaped(text)
 }
 
 /// JSON as the content of a script element, which ends at the first `</script` whatever is around it.

@@ -8,12 +8,20 @@
 //! Reading order: [`render()`] (a whole report), [`table()`] (one execution, a lane for each task),
 //! [`to_json`] and [`from_json`] (stored reports), [`schedule_from_json`] (what a replay needs),
 //! [`progress_line`] (a search that runs), [`summary_lines`] (all tests of a run), [`html`] (pages to look at), [`export`] (other tools).
+//!
+//! Without the feature `pages` there is only what a test says by itself. `raddle` takes it so, because every test binary has it.
+#![cfg_attr(
+    not(feature = "pages"),
+    allow(dead_code, reason = "what text and pages share is used more by pages")
+)]
 
 mod columns;
+#[cfg(feature = "pages")]
 mod curves;
 mod explanation;
 pub mod export;
 mod fold;
+#[cfg(feature = "pages")]
 pub mod html;
 mod json;
 mod links;
@@ -34,6 +42,7 @@ mod waits;
 mod samples;
 
 pub use columns::Colour;
+#[cfg(feature = "pages")]
 pub use curves::{Curve, CurveOptions, curves};
 pub use explanation::explanation;
 pub use json::{

@@ -12,8 +12,7 @@ use raddle_trace::{
 
 use crate::columns::{Colour, Ink, NO_BREAK, clean, count, hang, paragraph, place, printable};
 use crate::explanation::{explanation, steps_told};
-use crate::html::sites;
-use crate::links::Links;
+use crate::links::{Links, sites};
 use crate::notes::said;
 use crate::progress::estimated;
 use crate::races;

@@ -1,7 +1,7 @@
 //! Which searches a strategy stands for: one, or several beside each other (`a | b`, `portfolio`, `auto`).
 
 use raddle_engine::explorer::Explorer;
-use raddle_search::{Environment, registry};
+use raddle_search::Environment;
 use raddle_trace::Covered;
 use raddle_trace::unit::Pace;
 
@@ -210,9 +210,12 @@ fn refusal(config: &Config, reason: String) -> Error {
 
 /// Whether a configuration names strategies that there are. Whether they go with the rest of it is
 /// known when they are run.
+#[cfg(unix)]
 pub(crate) fn check_names(config: &Config) -> Result<(), Error> {
     let text = config.strategy.trim();
-    if !text.contains('|') && registry::CHOICES.iter().any(|choice| choice.name == text) {
+    if !text.contains('|')
+        && raddle_search::registry::CHOICES.iter().any(|choice| choice.name == text)
+    {
         return Ok(());
     }
     text.split('|')

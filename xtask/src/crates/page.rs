@@ -20,12 +20,7 @@ pub(super) fn word(run: Option<&Run>) -> String {
 }
 
 /// Why raddle misses a goal on a test: found by hand, and printed only while the test does miss it.
-const REASONS: [(&str, &str, &str); 4] = [
-    (
-        "tokio",
-        "runtime::tests::loom_current_thread::block_on_num_polls",
-        "loom does not end it within its limit either; why it is so large was not looked into",
-    ),
+const REASONS: [(&str, &str, &str); 2] = [
     (
         "tokio",
         "runtime::tests::loom_current_thread::yield_now::yield_calls_park_before_scheduling_again",
@@ -35,11 +30,6 @@ const REASONS: [(&str, &str, &str); 4] = [
         "tokio",
         "runtime::tests::loom_multi_thread::yield_now::yield_calls_park_before_scheduling_again",
         "the test itself asks for one execution (`max_permutations`)",
-    ),
-    (
-        "tokio",
-        "runtime::time_alt::cancellation_queue::tests::multi_thread",
-        "loom does not end it within its limit either; why it is so large was not looked into",
     ),
 ];
 

@@ -98,6 +98,71 @@ fn a_debugger_is_told_where_to_stop() {
     assert!(lldb.ended_with(exit::PASSED).out.contains("-N step -i 3 -n "));
 }
 
+/// What a debugger says that stops after step 1 of a test in which two threads add, and is told these commands then; nothing if it
+/// is not there, or cannot run `probe`.
+fn debugged(debugger: &str, probe: &[&str], input: &str) -> Option<Done> {
+    let answer = Command::new(debugger).args(probe).stdin(Stdio::null()).output();
+    if answer.is_err() || !Done::of(&answer.unwrap()).out.contains("42") {
+        let notice =
+            format!("{debugger} with Python is not installed: its commands were not tested\n");
+        let _ = std::io::stderr().write_all(notice.as_bytes());
+        return None;
+    }
+    let fixture = fixture();
+    let (token, _) = token(&fixture, "a_wrong_one");
+    let which = format!("--debugger={debugger}");
+    let mut command = fixture.command(&["replay", &token, "a_wrong_one", &which, "--step=1"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = Watched::spawn(&mut command);
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    Some(Done::of(&child.wait_with_output()))
+}
+
+/// Both threads are in the middle of `add_one`, the one that runs and the one that waits; and what the program does next is not
+/// changed by having looked.
+#[track_caller]
+fn has_both_tasks_and_then_the_panic(done: &Done) {
+    let (out, err) = (&done.out, &done.err);
+    // What stands after a prompt.
+    let begins = |line: &str, with: &str| line.trim_start_matches("(gdb) ").starts_with(with);
+    let tasks = ["main: it ", "thread 1: it "];
+    let tasks = tasks.map(|task| out.lines().any(|line| begins(line, task)));
+    assert_eq!(tasks, [true, true], "{out}\n{err}");
+    let states = [": it runs", ": it waits for its turn"];
+    let states = states.map(|state| out.lines().filter(|line| line.ends_with(state)).count());
+    assert_eq!(states, [1, 1], "{out}\n{err}");
+    let frames = |function: &str, file: &str| {
+        let is_one =
+            |line: &&str| line.starts_with("  #") && line.contains(function) && line.contains(file);
+        out.lines().filter(is_one).count()
+    };
+    assert_eq!(frames("add_one", "src/lib.rs:11"), 2, "{out}\n{err}");
+    assert!(frames("a_wrong_one", "tests/plain.rs:") > 0, "{out}\n{err}");
+    assert_eq!(frames("raddle_engine", ""), 0, "{out}\n{err}");
+    assert!(
+        out.lines().any(|line| line.contains("#0") && line.contains("raddle_panicked")),
+        "{out}\n{err}"
+    );
+}
+
+#[test]
+fn gdb_shows_where_each_task_is_and_goes_on() {
+    let probe = ["-batch", "-ex", "python print(6*7)"];
+    let input = "raddle-tasks\nraddle-continue\nbt 1\nkill\nquit\n";
+    if let Some(done) = debugged("gdb", &probe, input) {
+        has_both_tasks_and_then_the_panic(&done);
+    }
+}
+
+#[test]
+fn lldb_shows_where_each_task_is_and_goes_on() {
+    let probe = ["-b", "-o", "script print(6*7)"];
+    let input = "raddle-tasks\nraddle-continue\nbt\nkill\nquit\n";
+    if let Some(done) = debugged("lldb", &probe, input) {
+        has_both_tasks_and_then_the_panic(&done);
+    }
+}
+
 /// With gdb, if it is there: it stops at the step asked for, and at the panic.
 #[test]
 fn gdb_stops_at_steps_and_at_the_failure() {

@@ -80,15 +80,34 @@ pub(super) fn stack_pointer() -> usize {
     pointer
 }
 
+/// See [`Fiber::goes_on_with`].
+pub(super) unsafe fn goes_on_with(stack_pointer: usize) -> [usize; 3] {
+    // SAFETY: by contract of the caller: what `switch` has pushed.
+    let [instruction, _rbx, rbp] =
+        unsafe { *std::ptr::with_exposed_provenance::<[usize; 3]>(stack_pointer) };
+    // Whatever walks the stack knows nothing of the words that were pushed, so this is where it was before.
+    [instruction, stack_pointer + size_of::<[usize; 3]>(), rbp]
+}
+
 impl Strand {
+    /// See [`Fiber::left_at`].
+    pub(super) fn left_at(&self) -> usize {
+        self.own
+    }
+
+    /// See [`Fiber::resumed_at`].
+    pub(super) fn resumed_at(&self) -> usize {
+        self.resumer
+    }
+
     /// On its first resumption it calls `start` with the fiber. That does not return.
     pub(super) fn new(stack: Staggered, start: extern "C" fn(*mut Fiber) -> !) -> Self {
         // A function begins with its stack pointer 8 bytes below a multiple of 16, at the address to which it returns.
-        // There is none: 0 tells whatever walks the stack that it ends.
-        let words = [start as *const () as usize, 0];
+        // There is none: 0 tells whatever walks the stack that it ends, also from where `goes_on_with` has it begin.
+        let words = [start as *const () as usize, 0, 0, 0];
         let own = (stack.base().get() & !15) - size_of_val(&words);
         // SAFETY: at the upper end of a stack that is not in use.
-        unsafe { std::ptr::with_exposed_provenance_mut::<[usize; 2]>(own).write(words) };
+        unsafe { std::ptr::with_exposed_provenance_mut::<[usize; 4]>(own).write(words) };
         Self { stack, own, resumer: 0 }
     }
 

@@ -10,8 +10,7 @@ use std::fmt::Write as _;
 
 use raddle_trace::{BranchEnd, DecisionTree, Leaf, TreeNode, TreeOption};
 
-use crate::columns::{clean, count, fit, place};
-use crate::html::escape;
+use crate::columns::{clean, count, escaped, fit, place};
 use crate::waits::with_object;
 
 /// Trees with more nodes than this are drawn as their shape.
@@ -265,5 +264,5 @@ fn quoted(text: &str) -> String {
 
 /// Within a label that is markup.
 fn markup(text: &str) -> String {
-    escape(text).replace('[', "&#91;").replace(']', "&#93;")
+    escaped(text).replace('[', "&#91;").replace(']', "&#93;")
 }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use raddle_trace::{Missing, Outcome, Report, Site};
+use raddle_trace::{Report, Site};
 
-use crate::links::Links;
+use crate::links::{Links, sites};
 
 /// How many lines a page shows before and after the one of a step.
 const AROUND: u32 = 5;
@@ -76,36 +76,4 @@ impl Sources {
         });
         lines.collect()
     }
-}
-
-/// The sites of a failure: of its steps, and of how it ended.
-pub(crate) fn sites(report: &Report) -> Vec<&Site> {
-    let Some(failure) = &report.failure else { return Vec::new() };
-    let trace = &failure.trace;
-    let mut sites: Vec<&Site> = trace.events.iter().map(|event| &event.site).collect();
-    let calls = trace.events.iter().flat_map(|event| &event.calls);
-    sites.extend(calls.map(|call| &call.site));
-    sites.extend(trace.objects.iter().map(|object| &object.created));
-    sites.extend(trace.panics.iter().filter_map(|raised| raised.panic.site.as_ref()));
-    match &failure.outcome {
-        Outcome::Panicked { panics, .. } => {
-            sites.extend(panics.iter().filter_map(|panic| panic.site.as_ref()));
-        }
-        Outcome::Deadlock { waiting } => {
-            sites.extend(waiting.iter().map(|one| &one.site));
-            let holders = waiting.iter().flat_map(|one| &one.held_by);
-            sites.extend(holders.filter_map(|(_, since)| since.as_ref()));
-        }
-        Outcome::DataRace(race) => {
-            sites.extend([&race.first.site, &race.second.site, &race.cell.created]);
-            let locks = race.first.locks.iter().chain(&race.second.locks);
-            sites.extend(locks.map(|lock| &lock.taken));
-            if let Missing::Ordering { written, read, .. } = &race.missing {
-                sites.extend([written, read]);
-            }
-        }
-        Outcome::StackOverflow { site: Some(site), .. } => sites.push(site),
-        _ => {}
-    }
-    sites
 }
