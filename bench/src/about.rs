@@ -13,6 +13,16 @@ const HAPSET: &str = "Compared: searches that follow pairs of statements not see
      conclude: a ranking on the original programs. These are small ones of the same shape, in which steps are \
      not quite the same.";
 
+const GAMBIT_MEMORY: &str = "Compared: what best-first searches hold in memory, beside what GAMBIT (Coons, Burckhardt and Musuvathi, PPoPP 2010, sections \
+     3.1, 3.2 and 5.4) holds of a search of the same shape: known executions as lists of decisions, the tree of partial schedules, and \
+     the paper's execution tree.\n\n\
+     To conclude: how many bytes a known execution takes in each form of the tree, and what is given up for the smaller one. Not to \
+     conclude: what a search of another program holds, which hangs on how many executions wait at once.";
+
+const GAMBIT_COST: &str = "Compared: instructions for an execution of best-first searches and of depth-first ones that run the same executions.\n\n\
+     To conclude: what it costs to have a choice, to look at races for it, and to jump in the tree. Not to conclude: how soon a bug \
+     is found, which is in [gambit.md](gambit.md); nor times of programs whose own code does more than its operations.";
+
 const REDUCTION: &str = "Compared: how many executions raddle's three reductions, raddle without one, loom, shuttle and traceforge need \
      to finish small programs; what a step costs under the optimal reduction; and how that grows with the length of an \
      execution.\n\n\
@@ -86,8 +96,11 @@ pub(crate) fn about(page: &str) -> Option<&'static str> {
         "gambit" => {
             "Compared: depth-first and best-first searches, samplers and the default portfolio on 74 bugs in unit tests of \
              libraries, after Coons, Burckhardt and Musuvathi, *GAMBIT: Effective Unit Testing for Concurrency \
-             Libraries* (PPoPP 2010): executions until the bug, and what the search holds and costs.\n\n\
-             To conclude: which priorities reach bugs of these shapes early, and what the order costs. Not to conclude: the \
+             Libraries* (PPoPP 2010): executions until the bug. The same bugs with large arguments are in \
+             [gambit-table2-large.md](gambit-table2-large.md), the members of the portfolio in [gambit-portfolios.md](gambit-portfolios.md), \
+             what searches hold and cost in [gambit-memory.md](gambit-memory.md) and [gambit-cost.md](gambit-cost.md), and a search \
+             by methods in [gambit-methods.md](gambit-methods.md).\n\n\
+             To conclude: which priorities reach bugs of these shapes early. Not to conclude: the \
              published figures. The libraries are others, written for this project in the same shapes; and one priority was \
              changed after it had been run on them, as a note below says."
         }
@@ -104,6 +117,8 @@ pub(crate) fn about(page: &str) -> Option<&'static str> {
              To conclude: which members `portfolio` should have for bugs of these shapes. Not to conclude: which is best for programs of \
              other shapes, nor anything from half A alone, on which the list was chosen."
         }
+        "gambit-memory" => GAMBIT_MEMORY,
+        "gambit-cost" => GAMBIT_COST,
         "gambit-methods" => {
             "Compared: executions until a bug between two methods of a larger program, by best-first searches that are told \
              both methods, one of them, or none, beside the seconds of section 5.3 of the GAMBIT paper.\n\n\

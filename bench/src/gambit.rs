@@ -42,7 +42,7 @@ pub(crate) enum What {
     Methods,
     /// What an execution costs best first and depth first
     Cost,
-    /// All of these
+    /// Table 2, the curves, and the correct versions; the others have pages of their own
     All,
 }
 
@@ -77,7 +77,8 @@ impl Asked {
 
 /// Measures what was asked for. `progress` hears what is measured next.
 pub(crate) fn measure(asked: Asked, progress: &dyn Fn(&str)) -> Vec<Part> {
-    let wants = |part| asked.what == What::All || asked.what == part;
+    let of_all = [What::Table2, What::Curve, What::Correct];
+    let wants = |part| asked.what == part || asked.what == What::All && of_all.contains(&part);
     let mut parts = Vec::new();
     if wants(What::Table2) || wants(What::Curve) {
         let all = runs::run_all(asked.effort(), progress);
@@ -97,8 +98,7 @@ pub(crate) fn measure(asked: Asked, progress: &dyn Fn(&str)) -> Vec<Part> {
             parts.push(curve::curve(&all));
         }
     }
-    // Not among all of these: with large arguments it takes as long as the rest.
-    if asked.what == What::Portfolios {
+    if wants(What::Portfolios) {
         parts.push(portfolios::table(asked.effort(), progress).into());
     }
     if wants(What::Correct) && !asked.large {

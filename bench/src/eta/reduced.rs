@@ -14,7 +14,7 @@ use crate::table::{Comparison, Table};
 /// Eta's reduction, depth first.
 pub(super) const ETA: &str = "dpor(eta)";
 /// Eta's reduction, with seeds at random: of this program alone, see `at_random.rs`.
-pub(super) const ETA_AT_RANDOM: &str = "dpor(eta) random";
+pub(super) const ETA_AT_RANDOM: &str = "Eta's reduction with seeds at random";
 
 const STRATEGIES: [&str; 3] = [ETA, "dpor(classic)", "dpor"];
 

@@ -24,6 +24,8 @@ pub(crate) enum Look {
     Growing(u64),
     /// After each so many executions.
     Every(u64),
+    /// As [`Growing`](Self::Growing) by 2 % as long as that is oftener, then after each so many executions.
+    FromTheFirst(u64),
 }
 
 /// What was seen at one time.
@@ -147,6 +149,7 @@ impl Observer for Sampler<'_> {
                 Look::Last => u64::MAX,
                 Look::Growing(percent) => executions + 1 + executions * percent / 100,
                 Look::Every(often) => executions + often.max(1),
+                Look::FromTheFirst(often) => executions + (1 + executions / 50).min(often.max(1)),
             };
             if executions > 0 {
                 self.sample(search);
@@ -224,6 +227,8 @@ mod checks {
         assert_eq!(look(Look::Last), [150]);
         assert_eq!(look(Look::Every(60)), [60, 120, 150]);
         assert_eq!(look(Look::Growing(100))[..4], [1, 3, 7, 15]);
+        let from_the_first = look(Look::FromTheFirst(3));
+        assert_eq!((&from_the_first[..2], from_the_first.len()), (&[1, 2][..], 50 + 25 + 16 + 1));
     }
 
     #[test]

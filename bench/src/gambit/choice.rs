@@ -104,10 +104,9 @@ pub(crate) fn tables(all: &Runs) -> Vec<Table> {
 }
 
 /// Why the members that are built in may not be those of the last row.
-const KEPT: &str = "The portfolio that is built in was chosen once, by this rule, when the table was first made: \
-    before `mdpor` was changed as said above, and without `dpor(source) best-first(pb)` among the \
-    candidates. It is `dpor(classic) best-first(pb) \\| pos`, reckoned at 9.0 executions on half A and \
-    7.6 on half B. Where the last row chosen is another one, the choice has not been made again.";
+const KEPT: &str = "The portfolio that is built in is chosen by runs of whole lists with small and with large arguments \
+    ([gambit-portfolios.md](gambit-portfolios.md)); this table reckons from runs of single strategies with small arguments, where some \
+    of its members are of little use.";
 
 fn named(members: &[usize]) -> String {
     let names: Vec<_> = members.iter().map(|nth| COLUMNS[*nth].strategy).collect();

@@ -84,7 +84,8 @@ pub(crate) fn measure(quick: bool, progress: impl Fn(&str)) -> Table {
         ],
         ..Table::default()
     };
-    let peers = match Peers::build(&[Tool::OneSearch]) {
+    // Both searches of a ratio are of one binary, so another profile than that of comparisons will do.
+    let peers = match Peers::build(&[Tool::OneSearch]).or_else(|_| Peers::beside()) {
         Ok(peers) => peers,
         Err(error) => {
             table.failures.push(error.to_string());

@@ -143,7 +143,7 @@ pub(crate) fn measure(quick: bool, progress: impl Fn(&str)) -> (Table, Plot) {
              of 16 bytes for each decision that leads to an execution which waits, as in section 3.1 of the paper. bytes a node: all \
              bytes by nodes and pending together, which both are nodes to the paper. lists ÷ ours: lists of four bytes."
                 .to_owned(),
-            "`all compact` runs the executions of `all best-first(pb)` in the same order and keeps departures alone: 11 bytes for one that was \
+            "`all compact` runs the executions of `all best-first(pb)` in the same order and keeps departures alone: 9 bytes for one that was \
              run, one for each that waits, six for those of one parent together. The trade: its prefixes are no plans, so the order is asked at \
              every point, what is repeated is not compared with what happened before, and priorities other than preemptions, reductions, \
              files and parts for other workers are those of the other form."

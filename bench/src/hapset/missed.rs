@@ -1,6 +1,6 @@
 //! Bugs of the whole corpus that `dpor` finds and a guided search does not.
 
-use raddle_corpus::{Expected, Program, everything};
+use raddle_corpus::{Expected, Program, everything, find};
 
 use super::searched::{How, Result, search};
 use super::{Effort, Part};
@@ -69,7 +69,24 @@ pub(crate) fn missed(effort: Effort, progress: &dyn Fn(&str)) -> Vec<Part> {
         ),
     ];
     table.notes.push(WHY.to_owned());
+    table.notes.push(larger(effort));
     vec![table.into()]
+}
+
+/// A bug that is missed with the default arguments and not with larger ones.
+fn larger(effort: Effort) -> String {
+    let each = [&[2, 2][..], &[2, 3], &[2, 4], &[3, 4]].map(|arguments| {
+        let (program, _) = find("pfscan-close", arguments).expect("it is in the corpus");
+        let said = match search(program, arguments, How::new("hapset(dpor)", effort), None) {
+            Result::Found(at, _) => format!("found by execution {at}"),
+            other => other.hunt(),
+        };
+        format!("({}, {}): {said}", arguments[0], arguments[1])
+    });
+    format!(
+        "What is missed at the default arguments may be found at others. `pfscan-close`, threads and files, under `hapset(dpor)`: {}.",
+        each.join("; ")
+    )
 }
 
 /// One strategy: what it finds, what it misses of what `dpor` finds, and how.

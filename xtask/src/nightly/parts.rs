@@ -395,6 +395,14 @@ pub const PARTS: &[Part] = &[
     bench("page-driver", "driver.md", "driver", "--quick"),
     bench("page-hapset", "hapset.md", "hapset all", "--quick"),
     bench("page-gambit-methods", "gambit-methods.md", "gambit methods", "--quick"),
+    bench("page-gambit-memory", "gambit-memory.md", "gambit memory", "--quick"),
+    bench("page-gambit-cost", "gambit-cost.md", "gambit cost", "--quick"),
+    bench(
+        "page-gambit-portfolios",
+        "gambit-portfolios.md",
+        "gambit portfolios --budget 5000",
+        "--quick --budget 100",
+    ),
     bench("page-gambit", "gambit.md", "gambit all --budget 5000", "--quick --budget 500"),
     bench(
         "page-gambit-large",

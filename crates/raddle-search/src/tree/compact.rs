@@ -10,7 +10,7 @@
 //! of the point will do, and priorities that look at more than preemptions go with `tree.rs`.
 //!
 //! # Memory
-//! Eleven bytes for a node. Candidates lie in the bin of their preemptions as *groups*, those of one node: six bytes, and one for
+//! Nine bytes for a node. Candidates lie in the bin of their preemptions as *groups*, those of one node: six bytes, and one for
 //! each candidate, which is a step on from the one before it and an option (`Bin`).
 //!
 //! Misses: what is out of the bound; what follows an execution that a limit cut off, which the engine counts.
@@ -37,20 +37,23 @@ const NONE: u32 = u32::MAX;
 const MOST: usize = 255;
 /// A byte that says that larger numbers come before it.
 const LARGE: u8 = 0xff;
+/// Of a point that does not fit.
+const FAR: u16 = u16::MAX;
 
 /// Executions that were run and have something below them, by number.
 #[derive(Debug, Default)]
 struct Nodes {
     /// Of a number that is free: the next one that is.
     parent: Vec<u32>,
-    /// The point after the one at which it departs from its parent.
-    from: Vec<u32>,
+    /// The point after the one at which it departs from its parent; one that does not fit is in `far`.
+    from: Vec<u16>,
     /// Candidates, and nodes below it; what is more is in `more`.
     open: Vec<u16>,
     /// The option that it took; one that does not fit is in `wide`.
     own: Vec<u8>,
     more: BTreeMap<u32, u32>,
     wide: BTreeMap<u32, u32>,
+    far: BTreeMap<u32, u32>,
     free: Option<u32>,
     live: usize,
 }
@@ -63,10 +66,14 @@ impl Nodes {
         if short == LARGE {
             self.wide.insert(at, own);
         }
+        let near = u16::try_from(from).unwrap_or(FAR);
+        if near == FAR {
+            self.far.insert(at, from);
+        }
         if self.free.is_some() {
             let slot = at as usize;
             self.free = Some(self.parent[slot]).filter(|next| *next != NONE);
-            (self.parent[slot], self.from[slot]) = (parent, from);
+            (self.parent[slot], self.from[slot]) = (parent, near);
             (self.open[slot], self.own[slot]) = (0, short);
             return at;
         }
@@ -79,7 +86,7 @@ impl Nodes {
             self.own.reserve_exact(more);
         }
         self.parent.push(parent);
-        self.from.push(from);
+        self.from.push(near);
         self.open.push(0);
         self.own.push(short);
         at
@@ -89,6 +96,14 @@ impl Nodes {
         match self.own[at as usize] {
             LARGE => self.wide[&at],
             own => own.into(),
+        }
+    }
+
+    /// Its first point.
+    fn from(&self, at: u32) -> u32 {
+        match self.from[at as usize] {
+            FAR => self.far[&at],
+            from => from.into(),
         }
     }
 
@@ -117,6 +132,7 @@ impl Nodes {
                 return;
             }
             self.wide.remove(&at);
+            self.far.remove(&at);
             self.parent[at as usize] = self.free.unwrap_or(NONE);
             // A free one departs nowhere.
             self.from[at as usize] = 0;
@@ -130,7 +146,7 @@ impl Nodes {
     fn departures(&self, mut at: u32, all: &mut Vec<Departure>) {
         all.clear();
         while self.parent[at as usize] != NONE {
-            all.push(Departure { point: self.from[at as usize] - 1, option: self.own(at) });
+            all.push(Departure { point: self.from(at) - 1, option: self.own(at) });
             at = self.parent[at as usize];
         }
         all.reverse();
@@ -142,9 +158,9 @@ impl Nodes {
     }
 
     fn bytes(&self) -> usize {
-        let maps = (self.more.len() + self.wide.len()) * 16;
+        let maps = (self.more.len() + self.wide.len() + self.far.len()) * 16;
         self.parent.capacity() * 4
-            + self.from.capacity() * 4
+            + self.from.capacity() * 2
             + self.open.capacity() * 2
             + self.own.capacity()
             + maps
@@ -232,7 +248,7 @@ impl Bin {
         if self.bytes.len() < self.bytes.capacity() / 2 {
             self.bytes.shrink_to(self.bytes.len() + self.bytes.len() / 16 + 64);
         }
-        let point = nodes.from[node as usize] + place;
+        let point = nodes.from(node) + place;
         Some(Candidate { node, departure: Departure { point, option } })
     }
 
@@ -245,7 +261,7 @@ impl Bin {
             let node = back.word();
             for _ in 0..n {
                 let (step, option) = back.candidate();
-                let point = nodes.from[node as usize] + place;
+                let point = nodes.from(node) + place;
                 all.push(Candidate { node, departure: Departure { point, option } });
                 place -= step;
             }
@@ -424,9 +440,8 @@ impl CompactTree {
         let waits: Vec<_> = self.bins.values().flat_map(|bin| bin.all(&self.nodes)).collect();
         let ends = waits.iter().map(|one| (one.node, one.departure.point));
         let below = self.nodes.below_root();
-        let ends = ends.chain(
-            below.map(|at| (self.nodes.parent[at as usize], self.nodes.from[at as usize] - 1)),
-        );
+        let ends =
+            ends.chain(below.map(|at| (self.nodes.parent[at as usize], self.nodes.from(at) - 1)));
         // Of each execution that was run, the last point at which something departs from it.
         let mut last: Vec<Option<u32>> = vec![None; self.nodes.parent.len()];
         for (node, point) in ends {
@@ -438,11 +453,12 @@ impl CompactTree {
             decisions += u64::from(one.departure.point) + 1;
             partial += 1;
         }
-        for (from, last) in self.nodes.from.iter().zip(last) {
+        for (at, last) in (0..).zip(last) {
             let Some(last) = last else { continue };
+            let from = self.nodes.from(at);
             decisions += u64::from(last);
             // Its own decision, and those up to where the last one departs.
-            partial += u64::from(last - from) + u64::from(*from > 0);
+            partial += u64::from(last - from) + u64::from(from > 0);
         }
         TreeMemory {
             nodes: self.nodes.live as u64,
@@ -460,7 +476,7 @@ impl CompactTree {
         let mut new = Self::new(self.bound);
         for (at, &(parent, from, own)) in saved.nodes.iter().enumerate() {
             let is_root = at == 0 && (parent, from) == (NONE, 0);
-            let is_below = (parent as usize) < at && from > new.nodes.from[parent as usize];
+            let is_below = (parent as usize) < at && from > new.nodes.from(parent);
             if !is_root && !is_below {
                 return Err(FOREIGN);
             }
@@ -477,10 +493,12 @@ impl CompactTree {
                 all.chunk_by(|a, b| a.node == b.node && a.departure.point <= b.departure.point)
             {
                 let node = group[0].node;
-                let from = *new.nodes.from.get(node as usize).ok_or(FOREIGN)?;
-                if group[0].departure.point < from {
+                if node as usize >= new.nodes.from.len()
+                    || group[0].departure.point < new.nodes.from(node)
+                {
                     return Err(FOREIGN);
                 }
+                let from = new.nodes.from(node);
                 let all: Vec<_> = group.iter().map(|one| one.departure).collect();
                 new.nodes.open(node, all.len() as u32);
                 new.bins.entry(cost).or_default().push(node, from, &all);
@@ -596,11 +614,7 @@ impl Resumable for CompactTree {
         }
         let number = |at: u32| numbers.get(at as usize).copied().unwrap_or(NONE);
         let node = |at: &u32| {
-            (
-                number(self.nodes.parent[*at as usize]),
-                self.nodes.from[*at as usize],
-                self.nodes.own(*at),
-            )
+            (number(self.nodes.parent[*at as usize]), self.nodes.from(*at), self.nodes.own(*at))
         };
         let bin = |(cost, bin): (&u32, &Bin)| {
             let all = bin.all(&self.nodes).into_iter().rev();
@@ -655,7 +669,7 @@ mod tests {
         let mut bin = Bin::default();
         let mut expected = Vec::new();
         for (node, all) in &groups {
-            bin.push(*node, nodes.from[*node as usize], all);
+            bin.push(*node, nodes.from(*node), all);
             expected.extend(
                 all.iter().map(|departure| Candidate { node: *node, departure: *departure }),
             );
@@ -680,6 +694,14 @@ mod tests {
         assert_eq!(departures, [Departure { point: 4, option: 300 }]);
         nodes.end(child);
         assert_eq!(nodes.live, 2);
+        let grandchild = nodes.insert(child, 70_000, 1);
+        nodes.departures(grandchild, &mut departures);
+        assert_eq!(departures[1], Departure { point: 69_999, option: 1 });
+        assert_eq!((nodes.from(grandchild), nodes.far.len()), (70_000, 1));
+        nodes.open(child, 1);
+        nodes.open(grandchild, 1);
+        nodes.end(grandchild);
+        assert_eq!((nodes.live, nodes.far.len()), (2, 0));
         nodes.end(child);
         assert_eq!((nodes.live, nodes.insert(root, 1, 0)), (1, child), "its number is used again");
         (0..69_999).for_each(|_| nodes.end(root));
