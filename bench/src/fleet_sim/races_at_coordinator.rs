@@ -57,7 +57,8 @@ fn at_coordinator(search: Search, costs: Costs, workers: u64) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "numbers of workers have few digits")]
 pub(super) fn table(costs: Costs, pace: Pace, say: &dyn Fn(&str)) -> (Table, Vec<(f64, f64)>) {
     let mut table = Table {
-        title: "Races found by the workers, and by the coordinator (simulated): efficiency".to_owned(),
+        title: "Races found by the workers, and by the coordinator (simulated): efficiency"
+            .to_owned(),
         header: vec!["workers".to_owned()],
         ..Table::default()
     };

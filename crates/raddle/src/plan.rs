@@ -32,7 +32,7 @@ pub(crate) const DEFAULT: [&str; 4] = [
     "pos",
 ];
 
-/// What stands for several strategies, and for which: those that the registry has as [choices](registry::CHOICES).
+/// What stands for several strategies, and for which: those that the registry has as [choices](raddle_search::CHOICES).
 const CHOICES: [(&str, &[&str]); 2] = [(AUTO, &AUTO_MEMBERS), ("portfolio", &DEFAULT)];
 
 /// The searches to run for one report: a portfolio, most often of one.
@@ -219,9 +219,7 @@ fn refusal(config: &Config, reason: String) -> Error {
 #[cfg(unix)]
 pub(crate) fn check_names(config: &Config) -> Result<(), Error> {
     let text = config.strategy.trim();
-    if !text.contains('|')
-        && raddle_search::registry::CHOICES.iter().any(|choice| choice.name == text)
-    {
+    if !text.contains('|') && raddle_search::CHOICES.iter().any(|choice| choice.name == text) {
         return Ok(());
     }
     text.split('|')
@@ -238,8 +236,10 @@ mod tests {
 
     #[test]
     fn every_choice_of_the_registry_has_members() {
-        let known =
-            registry::CHOICES.iter().map(|entry| entry.name).filter(|name| !name.contains('|'));
+        let known = raddle_search::CHOICES
+            .iter()
+            .map(|entry| entry.name)
+            .filter(|name| !name.contains('|'));
         assert!(known.eq(CHOICES.map(|(name, _)| name)));
     }
 
