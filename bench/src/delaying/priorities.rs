@@ -176,7 +176,7 @@ impl DelayingExplorer for Priorities {
     }
 }
 
-/// Bugs that stock explorers do not reach, with priorities that do.
+/// Bugs that stock explorers do not reach, or in very many states only, with priorities that do.
 const BUGS: [(&str, Size, &str); 16] = [
     (
         "paxos-any-value",
