@@ -56,7 +56,7 @@ pub const RULES: &[Rule] = &[
             &["locks", "recorder", "script"],
             // One execution.
             &["execution"],
-            &["act", "cell", "faults", "host", "overflow", "panic_hook", "scope"],
+            &["act", "cell", "faults", "host", "inspect", "overflow", "panic_hook", "scope"],
             // Many of them, and what frontends call.
             &["error", "observer"],
             &["rt", "search"],

@@ -21,24 +21,24 @@ pub(crate) struct Places {
     panicked: String,
     failed: String,
     step: String,
-    /// Called by the debugger: see `raddle_engine::debug::raddle_tasks`.
+    /// Called by the debugger: see `raddle_engine::inspect::raddle_tasks`.
     tasks: String,
 }
 
 impl Places {
     /// Looks for them among the symbols of a binary; by their paths if it has none.
     pub(crate) fn of(bytes: &[u8]) -> Self {
-        let place = |name: &str| {
+        let place = |module: &str, name: &str| {
             // As both ways of mangling write the end of the path.
-            let part = format!("debug{}{name}", name.len());
+            let part = format!("{module}{}{name}", name.len());
             let found = memmem::find_iter(bytes, part.as_bytes()).find_map(|at| symbol(bytes, at));
-            found.unwrap_or_else(|| format!("raddle_engine::debug::{name}"))
+            found.unwrap_or_else(|| format!("raddle_engine::{module}::{name}"))
         };
         Self {
-            panicked: place("raddle_panicked"),
-            failed: place("raddle_failed"),
-            step: place("raddle_step"),
-            tasks: place("raddle_tasks"),
+            panicked: place("debug", "raddle_panicked"),
+            failed: place("debug", "raddle_failed"),
+            step: place("debug", "raddle_step"),
+            tasks: place("inspect", "raddle_tasks"),
         }
     }
 }

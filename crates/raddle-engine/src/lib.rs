@@ -35,6 +35,7 @@ mod faults;
 mod fiber;
 pub mod happens;
 mod host;
+pub mod inspect;
 mod join_park;
 mod last_words;
 pub mod limits;

@@ -99,7 +99,7 @@ impl TaskTable {
         }
     }
 
-    /// What a debugger needs to show the stack of each task: see [`raddle_tasks`](crate::debug::raddle_tasks).
+    /// What a debugger needs to show the stack of each task: see [`raddle_tasks`](crate::inspect::raddle_tasks).
     pub(crate) fn stacks(&self) -> String {
         let fibers: Vec<(TaskId, *mut Fiber)> = self
             .created
