@@ -20,7 +20,7 @@ macro_rules! with_knobs {
         ///
         /// `a | b | c` is a portfolio: these searches are run at once, or in turns, until one finds a
         /// failure or has covered every execution. `portfolio` is the one with the members that did best
-        /// in `docs/results/gambit.md`.
+        /// in `docs/results/gambit-portfolios.md`.
         ///
         /// `auto`, the default, is `dpor` and two samplers in turns, so that the same is run on every machine. They
         /// have as many executions each until the samplers have had half of the budget; then `dpor` goes on
