@@ -190,6 +190,14 @@ struct Run<'a> {
     executables: Mutex<BTreeMap<&'static str, Result<PathBuf, String>>>,
 }
 
+/// The test among what cargo says it has built, one JSON message a line. The commands of its package are built with it, and are told
+/// of in any order.
+fn test_executable(messages: &str) -> Option<PathBuf> {
+    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let tests = messages.filter(|message| message["profile"]["test"] == true);
+    tests.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).last()
+}
+
 /// Whether everything that was run passed and everything was run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -350,9 +358,7 @@ impl Run<'_> {
         command.current_dir(self.root);
         let Some(success) = self.process(command, &said, &errors)? else { return Ok(None) };
         let text = fs::read_to_string(&said).map_err(|e| e.to_string())?;
-        let messages = text.lines().filter_map(|line| serde_json::from_str(line).ok());
-        let executable = |message: Value| message["executable"].as_str().map(PathBuf::from);
-        let built = messages.filter_map(executable).next_back().filter(|_| success);
+        let built = test_executable(&text).filter(|_| success);
         let built = built.ok_or_else(|| tail(&errors));
         executables.insert(tests.arguments(), built.clone());
         built.map(Some)

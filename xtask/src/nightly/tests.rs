@@ -17,6 +17,20 @@ fn arguments_are_read_and_wrong_ones_refused() {
 }
 
 #[test]
+fn the_commands_of_a_package_are_not_taken_for_its_test() {
+    let built = |name: &str, is_test: bool| {
+        json!({"executable": name, "profile": {"test": is_test}}).to_string()
+    };
+    for messages in [
+        [built("it", true), built("raddle-corpus", false)],
+        [built("raddle-corpus", false), built("it", true)],
+    ] {
+        assert_eq!(test_executable(&messages.join("\n")), Some(PathBuf::from("it")));
+    }
+    assert_eq!(test_executable(&built("raddle-corpus", false)), None);
+}
+
+#[test]
 fn parts_have_names_of_their_own_and_the_sizes_that_were_promised() {
     let names: std::collections::BTreeSet<_> = PARTS.iter().map(|part| part.name).collect();
     assert_eq!(names.len(), PARTS.len());
