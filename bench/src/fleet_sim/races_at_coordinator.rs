@@ -37,7 +37,10 @@ fn at_coordinator(search: Search, costs: Costs, workers: u64) -> f64 {
     let mut free = 0;
     let mut leaves = 0;
     loop {
-        while let (Some(node), Some(worker)) = (pending.pop(), idle.pop()) {
+        let handed_out = pending.len().min(idle.len());
+        for (node, worker) in
+            pending.drain(pending.len() - handed_out..).zip(idle.drain(..handed_out))
+        {
             free += costs.message;
             let done = free + costs.network + search.execution;
             running.push(Reverse((done, worker, node.leaves, node.seed)));

@@ -216,6 +216,8 @@ fn torn(program: &Program, name: &str, change: impl Fn(&mut Vec<u8>)) -> (Server
             assert!(began.elapsed() < crate::DEADLINE);
         }
     }
+    // Workers may have recorded more since the last look.
+    let before = fleet.queue.state().unwrap().done;
     server.kill();
     let blocks = format!("store/jetstream/$G/streams/raddle-{name}-done/msgs");
     let mut files: Vec<_> = fs::read_dir(server.directory.0.join(blocks))
@@ -231,7 +233,6 @@ fn torn(program: &Program, name: &str, change: impl Fn(&mut Vec<u8>)) -> (Server
     server.run();
     server.wait();
     // What this coordinator has folded is not what the server has: a new one folds that.
-    let before = fleet.coordinator.done().0;
     let fleet = Fleet::begin(&connected(&url), name, 1);
     let has = fleet.queue.state().unwrap().done;
     assert!(has < before, "the server has lost nothing: {has} of {before}");
