@@ -195,7 +195,7 @@ struct Run<'a> {
 fn test_executable(messages: &str) -> Option<PathBuf> {
     let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let tests = messages.filter(|message| message["profile"]["test"] == true);
-    tests.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).last()
+    tests.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back()
 }
 
 /// Whether everything that was run passed and everything was run.
