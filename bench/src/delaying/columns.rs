@@ -148,7 +148,7 @@ pub(crate) const COLUMNS: [Column; 17] = [
         ..strata(
             "SES P",
             "",
-            "the same of priorities of processes that were written for this bug, where no stock explorer finds it",
+            "the same of priorities of processes that were written for this bug, where stock explorers find it late or not at all",
         )
     },
     Column {
